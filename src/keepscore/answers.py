@@ -1,0 +1,207 @@
+"""What callers get: one struct an answer, the same in the library, in the HTTP API and in stored idempotency answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from keepscore.boards import Score
+
+__all__ = [
+    "Around",
+    "BatchReceipt",
+    "Count",
+    "Difference",
+    "Lookup",
+    "PlayerPlace",
+    "Profile",
+    "RankNumbers",
+    "Receipt",
+    "Rejection",
+    "Standing",
+    "Top",
+    "Verification",
+    "WindowReceipt",
+    "encode",
+]
+
+
+class WindowReceipt(msgspec.Struct, gc=False):
+    """What a submission did in one window."""
+
+    id: str
+    score: Score
+    rank: int | None
+    previous_rank: int | None
+    rank_change: int | None
+    percentile: float | None
+    total_players: int | None
+
+
+class Receipt(msgspec.Struct):
+    """The answer to a submission. Score and rank are those of the board's first window; `windows` has all of them.
+
+    `rank_change` is positive where the player moved up, and 0 for a new player, whose `previous_rank` is null.
+    """
+
+    board: str
+    player_id: str
+    score: Score
+    updated: bool
+    rank: int | None
+    previous_rank: int | None
+    rank_change: int | None
+    percentile: float | None
+    total_players: int | None
+    windows: dict[str, WindowReceipt]
+    #: True where the same idempotency key was answered before: this is that answer.
+    replayed: bool | UnsetType = UNSET
+
+
+class Rejection(msgspec.Struct):
+    """A submission of a batch that was not taken: its place in the batch and the error."""
+
+    index: int
+    type: str
+    detail: str
+
+
+class BatchReceipt(msgspec.Struct):
+    """The answer to a batch. `results` has a receipt for each accepted submission, in their order, where asked for."""
+
+    accepted: int
+    rejected: list[Rejection]
+    results: list[Receipt] | UnsetType = UNSET
+    replayed: bool | UnsetType = UNSET
+    #: How many of the accepted have an idempotency key of their own that was answered before.
+    duplicates: int | UnsetType = UNSET
+
+
+class Standing(msgspec.Struct, gc=False):
+    """One player of a ranking."""
+
+    rank: int
+    player_id: str
+    name: str | None
+    score: Score
+    since: datetime
+    rank_change: int
+
+
+class Top(msgspec.Struct):
+    """A page of a ranking."""
+
+    board: str
+    window: str
+    window_id: str
+    segment: str | None
+    total_players: int
+    as_of: datetime
+    standings: list[Standing]
+    next_cursor: str | None
+
+
+class RankNumbers(msgspec.Struct, gc=False):
+    """The three ways to number one rank."""
+
+    unique: int
+    standard: int
+    dense: int
+
+
+class PlayerPlace(msgspec.Struct):
+    """Where one player stands, and who is around."""
+
+    board: str
+    window: str
+    window_id: str
+    segment: str | None
+    player_id: str
+    name: str | None
+    rank: int
+    score: Score
+    since: datetime
+    percentile: float
+    total_players: int
+    ranks: RankNumbers
+    around: list[Standing]
+
+
+class Around(msgspec.Struct):
+    """The players around a rank."""
+
+    board: str
+    window: str
+    window_id: str
+    segment: str | None
+    center_rank: int
+    total_players: int
+    standings: list[Standing]
+
+
+class Lookup(msgspec.Struct):
+    """Some players, in the order of their ranks; `missing` are not in the ranking."""
+
+    board: str
+    window: str
+    window_id: str
+    segment: str | None
+    total_players: int
+    standings: list[Standing]
+    missing: list[str]
+
+
+class Count(msgspec.Struct):
+    """How many players have a score in a range."""
+
+    board: str
+    window: str
+    window_id: str
+    segment: str | None
+    min: Score | None
+    max: Score | None
+    count: int
+
+
+class Profile(msgspec.Struct):
+    """What is known of a player beside the scores."""
+
+    player_id: str
+    name: str | None
+
+
+class Difference(msgspec.Struct):
+    """A player for whom a ranking does not show what the ledger says. Null: not there."""
+
+    window: str
+    window_id: str
+    segment: str | None
+    player_id: str
+    ledger: str | None
+    engine: str | None
+
+
+class Verification(msgspec.Struct):
+    """What a comparison of a board's rankings with the fold of its events found."""
+
+    board: str
+    events: int
+    rankings: int
+    players: int
+    differences: list[Difference]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+def encode(answer: Any) -> bytes:
+    """An answer as JSON. Scores with decimals are written out as numbers, digit by digit."""
+    return _encoder.encode(answer)

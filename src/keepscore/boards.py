@@ -1,0 +1,353 @@
+"""Board definitions: what is ranked, how scores combine, how ties break, which windows and segments there are.
+
+A definition is immutable and complete: whatever was left out has its default. It says nothing of where it is stored or who
+serves it. `Board("global")` is a board; everything else is optional.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo
+
+import msgspec
+from cronsim import CronSim, CronSimError
+
+from keepscore.durations import duration_ms
+from keepscore.errors import InvalidBoard, InvalidScore
+
+__all__ = [
+    "FIELDS",
+    "MAX_SCORE",
+    "WINDOW_FIELDS",
+    "Board",
+    "Operator",
+    "Order",
+    "RankKind",
+    "Score",
+    "Ties",
+    "Window",
+    "WindowName",
+    "board_from_dict",
+]
+
+Operator = Literal["best", "sum", "last", "first"]
+Order = Literal["desc", "asc"]
+Ties = Literal["first", "last", "player"]
+RankKind = Literal["unique", "standard", "dense"]
+Consistency = Literal["eventual", "strong"]
+WindowName = Literal["daily", "weekly", "monthly", "yearly", "all_time", "season"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+Score = int | Decimal
+
+#: The largest score, and the negative of the smallest: what a double holds exactly.
+MAX_SCORE = 2**53 - 1
+#: Segments that one board may have.
+MAX_SEGMENTS = 8
+#: Boards that one submission may be sent on to.
+MAX_ALSO = 8
+
+#: What each field of a board means, for error messages and the documentation.
+FIELDS: dict[str, str] = {
+    "name": "the board's name: letters, digits, '_', '-' and '.', at most 64",
+    "operator": "how a player's scores combine: best, sum, last or first",
+    "order": "which scores are ahead: desc (high) or asc (low)",
+    "decimals": "digits after the point that scores have, 0 to 9",
+    "ties": "who is ahead with equal scores: first (who got there first), last or player (by player id)",
+    "rank": "how ranks are numbered by default: unique (1,2,3,4), standard (1,1,3,4) or dense (1,1,2,3)",
+    "resolution": "how finely times are told apart, such as '1ms' or '1s'",
+    "windows": "the periods that are ranked: a list of daily, weekly, monthly, yearly, all_time and season, or a table of them",
+    "timezone": "the IANA time zone in which windows begin and end, such as 'Europe/Berlin'",
+    "week_start": "the day on which weeks begin, monday to sunday",
+    "segments": "the attributes by which the board is also ranked apart, such as ['region', 'country']",
+    "min_score": "the lowest score that is taken",
+    "max_score": "the highest score that is taken",
+    "grace": "how long after a window's end late scores are taken, such as '1h'",
+    "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
+    "also": "other boards to which every submission is sent on",
+}
+
+#: What each field of a window means.
+WINDOW_FIELDS: dict[str, str] = {
+    "key": "template of the ranking's key, with {board}, {start} and {end}",
+    "segment_key": "template of a segment's key, with {board}, {start}, {end}, {segment} and {value}",
+    "ttl": "how long a ranking is kept after its last score, such as '48h'; without it, it is kept",
+    "archive": "how many of a closed window's standings are archived: a number or 'all'",
+    "start": "season only: when it starts, a date or a time with an offset",
+    "end": "season only: when it ends (not included), a date or a time with an offset",
+    "cron": "season only: when a new season starts, as a cron expression in the board's time zone",
+}
+
+#: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments")
+
+_ALL_TIME: list[WindowName] = ["all_time"]
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_SEGMENT = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """How one window of a board is kept. All fields are optional, but a season has `start` and `end`, or `cron`."""
+
+    key: str | None = None
+    segment_key: str | None = None
+    ttl: str | None = None
+    archive: int | Literal["all"] = 1000
+    start: str | None = None
+    end: str | None = None
+    cron: str | None = None
+
+
+class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
+    """The definition of a board.
+
+    >>> Board("global").operator
+    'best'
+    >>> Board("laps", order="asc", decimals=3, windows=["daily", "all_time"]).to_dict()["windows"]
+    ['daily', 'all_time']
+    """
+
+    name: str
+    operator: Operator = "best"
+    order: Order = "desc"
+    decimals: int = 0
+    ties: Ties = "first"
+    rank: RankKind = "unique"
+    resolution: str = "1ms"
+    windows: list[WindowName] | dict[WindowName, Window] = msgspec.field(default_factory=lambda: _ALL_TIME)
+    timezone: str = "UTC"
+    week_start: Weekday = "monday"
+    segments: list[str] = []
+    min_score: int | float | None = None
+    max_score: int | float | None = None
+    grace: str = "1h"
+    consistency: Consistency = "eventual"
+    also: list[str] = []
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        self._check_choices()
+        if not 0 <= self.decimals <= 9:
+            raise self._wrong("decimals", self.decimals, "allowed: 0 to 9")
+        for field in ("resolution", "grace"):
+            self._duration(field, getattr(self, field))
+        if self.resolution_ms < 1:
+            raise self._wrong("resolution", self.resolution, "allowed: 1ms or more")
+        try:
+            self.zone  # noqa: B018 - looks the zone up
+        except (OSError, ValueError, KeyError, ImportError):
+            raise self._wrong("timezone", self.timezone, "write an IANA name such as 'UTC' or 'America/New_York'") from None
+        low, high = self.bounds
+        if low > high:
+            raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
+        if not self.periods:
+            raise self._wrong("windows", self.windows, "a board has at least one window")
+        for name, window in self.periods.items():
+            self._check_window(name, window)
+
+    def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
+        meaning = FIELDS.get(field) or WINDOW_FIELDS.get(field.rpartition(".")[2], "")
+        return InvalidBoard(f"board {self.name!r}: {field} = {value!r} cannot be used; {allowed}. {field} is {meaning}")
+
+    def _check_names(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise self._wrong("name", self.name, "allowed: letters, digits, '_', '-', '.', at most 64, a letter or digit first")
+        if len(self.segments) > MAX_SEGMENTS or len(set(self.segments)) < len(self.segments):
+            raise self._wrong("segments", self.segments, f"at most {MAX_SEGMENTS}, each once")
+        for segment in self.segments:
+            if not _SEGMENT.fullmatch(segment):
+                raise self._wrong("segments", segment, "allowed: lower-case letters, digits and '_', at most 32, a letter first")
+        if len(self.also) > MAX_ALSO or len(set(self.also)) < len(self.also) or self.name in self.also:
+            raise self._wrong("also", self.also, f"at most {MAX_ALSO} other boards, each once")
+
+    def _check_choices(self) -> None:
+        choices: dict[str, Any] = {
+            "operator": Operator,
+            "order": Order,
+            "ties": Ties,
+            "rank": RankKind,
+            "consistency": Consistency,
+            "week_start": Weekday,
+        }
+        for field, choice in choices.items():
+            if getattr(self, field) not in get_args(choice):
+                raise self._wrong(field, getattr(self, field), f"allowed: {', '.join(get_args(choice))}")
+
+    def _check_window(self, name: str, window: Window) -> None:
+        if name not in get_args(WindowName):
+            raise self._wrong("windows", name, f"allowed: {', '.join(get_args(WindowName))}")
+        if window.ttl is not None:
+            self._duration(f"windows.{name}.ttl", window.ttl)
+        if isinstance(window.archive, int) and not 0 <= window.archive <= 100_000_000:
+            raise self._wrong(f"windows.{name}.archive", window.archive, "allowed: 0 or more, or 'all'")
+        sample = {"board": self.name, "start": datetime(2026, 11, 15, tzinfo=UTC), "end": datetime(2026, 11, 16, tzinfo=UTC)}
+        for field, names in (("key", sample), ("segment_key", {**sample, "segment": "region", "value": "eu"})):
+            template = getattr(window, field)
+            if template is not None:
+                try:
+                    template.format(**names)
+                except (KeyError, IndexError, ValueError, AttributeError):
+                    allowed = f"it may hold {', '.join('{' + n + '}' for n in names)}"
+                    raise self._wrong(f"windows.{name}.{field}", template, allowed) from None
+        if name == "season":
+            self._check_season(window)
+        elif window.start or window.end or window.cron:
+            raise self._wrong(f"windows.{name}", "start, end or cron", "only a season has them")
+
+    def _check_season(self, window: Window) -> None:
+        if (window.cron is None) == (window.start is None) or (window.start is None) != (window.end is None):
+            raise self._wrong("windows.season", msgspec.to_builtins(window), "give start and end, or cron")
+        if window.cron is not None:
+            try:
+                CronSim(window.cron, datetime(2026, 1, 1, tzinfo=UTC))
+            except CronSimError as exc:
+                allowed = f"{exc}; write five fields such as '0 0 1 */3 *'"
+                raise self._wrong("windows.season.cron", window.cron, allowed) from None
+            return
+        start, end = (self._moment(f"windows.season.{field}", getattr(window, field)) for field in ("start", "end"))
+        if start >= end:
+            raise self._wrong("windows.season.end", window.end, f"it must be later than start = {window.start!r}")
+
+    def _duration(self, field: str, value: str) -> int:
+        try:
+            return duration_ms(value)
+        except ValueError as exc:
+            raise self._wrong(field, value, str(exc)) from None
+
+    def _moment(self, field: str, text: str) -> datetime:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise self._wrong(field, text, "write a date such as '2026-11-01' or a time such as '2026-11-01T06:00+01:00'") from None
+        return moment if moment.tzinfo else moment.replace(tzinfo=self.zone)
+
+    @cached_property
+    def periods(self) -> dict[str, Window]:
+        """The windows by name, in the order given; the first is the one that answers speak of."""
+        if isinstance(self.windows, Mapping):
+            return {str(name): window for name, window in self.windows.items()}
+        return {str(name): Window() for name in self.windows}
+
+    @cached_property
+    def first_window(self) -> str:
+        """The window that an answer speaks of where none is named."""
+        return next(iter(self.periods))
+
+    @cached_property
+    def season(self) -> tuple[datetime, datetime] | None:
+        """Start and end of an explicit season."""
+        window = self.periods.get("season")
+        if window is None or window.start is None or window.end is None:
+            return None
+        return self._moment("windows.season.start", window.start), self._moment("windows.season.end", window.end)
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The board's time zone."""
+        return ZoneInfo(self.timezone)
+
+    @cached_property
+    def grace_ms(self) -> int:
+        """How long after its end a window takes late scores."""
+        return duration_ms(self.grace)
+
+    @cached_property
+    def resolution_ms(self) -> int:
+        """The step to which times are cut before anything compares them."""
+        return duration_ms(self.resolution)
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """Lowest and highest score, as stored."""
+        low = -MAX_SCORE if self.min_score is None else self._bound("min_score", self.min_score)
+        high = MAX_SCORE if self.max_score is None else self._bound("max_score", self.max_score)
+        return low, high
+
+    def _bound(self, field: str, value: int | float) -> int:
+        try:
+            return self.stored(value if isinstance(value, int) else Decimal(repr(value)))
+        except InvalidScore as exc:
+            raise self._wrong(field, value, str(exc)) from None
+
+    def stored(self, score: int | Decimal) -> int:
+        """The integer that stands for a score: 10.50 is 1050 on a board with two decimals."""
+        if isinstance(score, int):
+            number = score * int(10**self.decimals)
+        else:
+            if not score.is_finite():
+                raise InvalidScore(f"{score} is not a score: write a finite number")
+            # Before scaling: a huge exponent would make a huge integer.
+            if score.adjusted() > 16:
+                raise InvalidScore(f"score {score} is outside ±(2^53 − 1)")
+            scaled = score.scaleb(self.decimals)
+            if scaled != scaled.to_integral_value():
+                digits = f"{self.decimals} decimals" if self.decimals else "whole numbers"
+                raise InvalidScore(f"score {score} has too many decimals: board {self.name!r} takes {digits}")
+            number = int(scaled)
+        if not -MAX_SCORE <= number <= MAX_SCORE:
+            raise InvalidScore(f"score {score} is outside ±(2^53 − 1){' after scaling' if self.decimals else ''}")
+        return number
+
+    def shown(self, number: int) -> Score:
+        """The score that a stored integer stands for."""
+        return Decimal(number).scaleb(-self.decimals) if self.decimals else number
+
+    def same_meaning(self, other: Board) -> bool:
+        """Whether rankings made for one definition are right for the other."""
+        if any(getattr(self, field) != getattr(other, field) for field in MEANING):
+            return False
+        calendar = [(name, w.start, w.end, w.cron) for name, w in self.periods.items()]
+        return calendar == [(name, w.start, w.end, w.cron) for name, w in other.periods.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The definition as plain data, as `board_from_dict` takes it."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        if all(window == Window() for window in self.periods.values()):
+            plain["windows"] = list(self.periods)
+        return plain
+
+
+def board_from_dict(data: object) -> Board:
+    """A board from plain data (TOML, JSON), or InvalidBoard that names the field, its meaning and what is allowed.
+
+    >>> board_from_dict({"name": "xp", "operator": "total"})
+    Traceback (most recent call last):
+    ...
+    keepscore.errors.InvalidBoard: board 'xp': operator = 'total' cannot be used; allowed: best, sum, last, first. ...
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidBoard(f"a board is a table of fields, not {type(data).__name__}")
+    label = f"board {data['name']!r}" if isinstance(data.get("name"), str) else "a board"
+    if "name" not in data:
+        raise InvalidBoard(f"a board needs a name. name is {FIELDS['name']}")
+    for key in data:
+        if key not in FIELDS:
+            raise InvalidBoard(f"{label}: unknown field {key!r}; allowed: {', '.join(FIELDS)}")
+    windows = data.get("windows")
+    for name, window in windows.items() if isinstance(windows, Mapping) else ():
+        for key in window if isinstance(window, Mapping) else ():
+            if key not in WINDOW_FIELDS:
+                raise InvalidBoard(f"{label}: unknown field {key!r} in windows.{name}; allowed: {', '.join(WINDOW_FIELDS)}")
+    try:
+        return msgspec.convert(data, Board)
+    except msgspec.ValidationError as exc:
+        raise _explained(label, data, str(exc)) from None
+
+
+def _explained(label: str, data: Mapping[str, Any], message: str) -> InvalidBoard:
+    problem, _, path = message.partition(" - at `$.")
+    field, *inner = path.rstrip("`").split(".")
+    field = field.split("[")[0]
+    value = data.get(field)
+    if field == "windows" and "enum" in problem:
+        problem = f"allowed windows: {', '.join(get_args(WindowName))}"
+    elif "enum" in problem:
+        choices: dict[str, Any] = {"operator": Operator, "order": Order, "ties": Ties, "rank": RankKind}
+        choices |= {"consistency": Consistency, "week_start": Weekday}
+        problem = f"allowed: {', '.join(get_args(choices[field]))}"
+    where = ".".join([field, *inner])
+    return InvalidBoard(f"{label}: {where} = {value!r} cannot be used; {problem}. {field} is {FIELDS.get(field, 'a field')}")

@@ -1,0 +1,180 @@
+"""The boards that are live: definitions with what is derived from them once, and which rankings an event counts in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from keepscore.boards import Board
+from keepscore.durations import duration_ms
+from keepscore.engines.base import Ranking, Update
+from keepscore.errors import UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.ledgers.base import BoardRecord
+from keepscore.scoring import Event, cut
+from keepscore.windows import FOREVER, Span, span_at, span_of
+
+__all__ = ["Catalog", "LiveBoard", "Route"]
+
+#: Calendar positions of a board, and segment values of each, that are remembered.
+REMEMBERED = 10_000
+#: An hour, in milliseconds.
+HOUR = 3_600_000
+
+
+class Route(NamedTuple):
+    """The rankings that an event of some moment counts in; the first of them are the unsegmented ones."""
+
+    spans: tuple[Span, ...]
+    rankings: tuple[Ranking, ...]
+
+
+class CalendarPosition:
+    """The rankings of a board for all moments from `start` up to `end`, worked out once."""
+
+    __slots__ = ("_plain", "_slices", "board_id", "end", "names", "spans", "start", "wholes")
+
+    def __init__(self, live: LiveBoard, moment: int) -> None:
+        self.board_id = live.id
+        self.names = live.board.segments
+        periods = live.board.periods
+        self.spans = tuple(span for name in periods if (span := span_at(live.board, name, moment)) is not None)
+        if len(self.spans) == len(periods):
+            self.start, self.end = max(s.start for s in self.spans), min(s.end for s in self.spans)
+        else:
+            # Between two seasons there is no span to tell how long that lasts.
+            self.start, self.end = moment, moment + 1
+        self.wholes = tuple(Ranking(live.id, span.window, span.id, "") for span in self.spans)
+        self._plain = Route(self.spans, self.wholes)
+        self._slices: dict[tuple[str, str], tuple[Ranking, ...]] = {}
+
+    def route(self, segments: Mapping[str, str] | None) -> Route:
+        """The rankings in which an event counts. Segments that the board does not have are passed over."""
+        if not segments:
+            return self._plain
+        rankings = self.wholes
+        for slice_ in segments.items():
+            if slice_[0] in self.names:
+                rankings += self._slices.get(slice_) or self._remember(slice_)
+        return Route(self.spans, rankings)
+
+    def _remember(self, slice_: tuple[str, str]) -> tuple[Ranking, ...]:
+        if len(self._slices) >= REMEMBERED:
+            self._slices.clear()
+        label = f"{slice_[0]}:{slice_[1]}"
+        rankings = tuple(Ranking(self.board_id, span.window, span.id, label) for span in self.spans)
+        self._slices[slice_] = rankings
+        return rankings
+
+
+class LiveBoard:
+    """A board that takes scores."""
+
+    def __init__(self, record: BoardRecord) -> None:
+        self.record = record
+        self.id, self.version, self.board, self.meaning = record
+        self.name = self.board.name
+        self._ttls = {name: duration_ms(window.ttl) for name, window in self.board.periods.items() if window.ttl is not None}
+        self._positions: dict[int, CalendarPosition] = {}
+
+    def position(self, moment: int) -> CalendarPosition:
+        """What the calendar says of a moment."""
+        hour = moment // HOUR
+        found = self._positions.get(hour)
+        if found is None or not found.start <= moment < found.end:
+            if len(self._positions) >= REMEMBERED:
+                self._positions.clear()
+            found = self._positions[hour] = CalendarPosition(self, moment)
+        return found
+
+    def route(self, moment: int, segments: Mapping[str, str] | None) -> Route:
+        """The rankings in which an event of that moment counts."""
+        return self.position(moment).route(segments)
+
+    def update(self, event: Event, ranked: bool = False) -> Update:
+        """An event as an engine sees it."""
+        route = self.route(event.at, event.segments)
+        at = cut(self.board, event.at)
+        expiries = self.expiries(route, event.received)
+        return Update(event.player, event.kind, event.amount, at, route.rankings, len(route.spans), expiries, ranked)
+
+    def expiries(self, route: Route, received: int) -> tuple[int, ...]:
+        """When each ranking of a route may be dropped after an event that came at `received`; 0: never."""
+        if not self._ttls:
+            return (0,) * len(route.rankings)
+        once = tuple(self.expiry(span, received) for span in route.spans)
+        return once * (len(route.rankings) // len(once)) if once else ()
+
+    def expiry(self, span: Span, received: int) -> int:
+        """When a window's rankings may be dropped after an event that came at `received`; 0: never."""
+        ttl = self._ttls.get(span.window)
+        if ttl is None:
+            return 0
+        # all_time never ends: only its last score counts.
+        return received + ttl if span.end == FOREVER else max(received + ttl, span.end + self.board.grace_ms)
+
+    def ranking(self, window: str | None, window_id: str | None, segment: str | None, now: int) -> Ranking:
+        """The ranking that a reader names; without names, the whole of the first window as it is now."""
+        name = window or self.board.first_window
+        if name not in self.board.periods:
+            raise UnknownWindow(f"board {self.name!r} has no window {name!r}: it has {', '.join(self.board.periods)}")
+        if segment is not None:
+            self._check_segment(segment)
+        if window_id is None:
+            for span in self.position(now).spans:
+                if span.window == name:
+                    return Ranking(self.id, name, span.id, segment or "")
+            raise UnknownWindow(f"board {self.name!r} has no season now: name one with window_id")
+        return Ranking(self.id, name, span_of(self.board, name, window_id).id, segment or "")
+
+    def _check_segment(self, segment: str) -> None:
+        name, colon, value = segment.partition(":")
+        if name not in self.board.segments:
+            known = ", ".join(self.board.segments) or "none"
+            raise UnknownSegment(f"board {self.name!r} has no segment {name!r}: it has {known}")
+        if not colon or not value:
+            raise UnknownSegment(f"segment {segment!r} names no value: write it as '{name}:value'")
+
+
+class Catalog:
+    """All live boards by name."""
+
+    def __init__(self) -> None:
+        self._boards: dict[str, LiveBoard] = {}
+
+    def __iter__(self) -> Iterator[LiveBoard]:
+        return iter(sorted(self._boards.values(), key=lambda live: live.name))
+
+    def __getitem__(self, name: str) -> LiveBoard:
+        try:
+            return self._boards[name]
+        except KeyError:
+            raise UnknownBoard(f"there is no board {name!r}: define it in keepscore.toml or with PUT /v1/boards/{{board}}") from None
+
+    def get(self, name: str) -> LiveBoard | None:
+        """The board of that name, if there is one."""
+        return self._boards.get(name)
+
+    def put(self, record: BoardRecord) -> LiveBoard:
+        """Let a definition take effect."""
+        live = self._boards[record.board.name] = LiveBoard(record)
+        return live
+
+    def remove(self, name: str) -> None:
+        """Forget a board."""
+        del self._boards[name]
+
+    def links(self, live: LiveBoard) -> list[LiveBoard]:
+        """The boards to which submissions on a board are sent on. One that was deleted since is passed over."""
+        return [self._boards[name] for name in live.board.also if name in self._boards]
+
+    def check_links(self, board: Board) -> str | None:
+        """What is wrong with `also`, or None."""
+        for name in board.also:
+            other = self._boards.get(name)
+            if other is None:
+                return f"there is no board {name!r}"
+            if other.board.decimals != board.decimals:
+                return f"board {name!r} has decimals = {other.board.decimals}, and this one {board.decimals}"
+            if board.operator in ("sum", "last") and other.board.operator in ("best", "first"):
+                return f"board {name!r} is a {other.board.operator!r} board, which takes no increments, as this one does"
+        return None

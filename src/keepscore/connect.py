@@ -1,0 +1,41 @@
+"""From URLs to engines, ledgers and feeds: the only place that names concrete classes."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote, urlsplit
+
+from keepscore.engines.base import RankingEngine
+from keepscore.engines.embedded import EmbeddedEngine
+from keepscore.errors import ConfigError
+from keepscore.feeds.base import Feed
+from keepscore.feeds.memory import MemoryFeed
+from keepscore.ledgers.base import Ledger
+from keepscore.ledgers.sqlite import SqliteLedger
+
+__all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "ledger_from_url"]
+
+#: What an engine's URL may look like.
+ENGINE_URLS = {"embedded": "embedded://"}
+#: What a ledger's URL may look like.
+LEDGER_URLS = {"sqlite": "sqlite:///keepscore.db (a relative path), sqlite:////var/lib/keepscore.db or sqlite:///:memory:"}
+
+
+def engine_from_url(url: str) -> RankingEngine:
+    """The engine at a URL."""
+    if url == "embedded://":
+        return EmbeddedEngine()
+    raise ConfigError(f"engine url = {url!r} cannot be used; allowed: {'; '.join(ENGINE_URLS.values())}")
+
+
+def ledger_from_url(url: str) -> Ledger:
+    """The ledger at a URL."""
+    parts = urlsplit(url)
+    path = unquote(parts.path)[1:]
+    if parts.scheme == "sqlite" and not parts.netloc and path:
+        return SqliteLedger(path)
+    raise ConfigError(f"ledger url = {url!r} cannot be used; allowed: {'; '.join(LEDGER_URLS.values())}")
+
+
+def feed_for(engine: RankingEngine) -> Feed:
+    """The feed that reaches everybody who shares an engine: the engine in the process is shared by nobody else."""
+    return MemoryFeed()

@@ -1,0 +1,179 @@
+"""The port to a ranking engine: a fast index over the ledger, which can always be rebuilt from it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from keepscore.boards import Board, RankKind
+from keepscore.ordering import Place, Ranks, Row
+from keepscore.scoring import Kind, State
+
+__all__ = ["Batch", "Change", "Dirty", "Gap", "Loaded", "Outcome", "Page", "Ranking", "RankingEngine", "Update"]
+
+
+class Ranking(NamedTuple):
+    """One ranked set: a board (by its number in the ledger), a window of it, and a segment (`region:eu`) or the whole (``)."""
+
+    board: int
+    window: str
+    window_id: str
+    segment: str
+
+
+class Update(NamedTuple):
+    """One event as an engine sees it. `rankings` are all in which it counts, the `wholes` unsegmented ones first."""
+
+    player: str
+    kind: Kind
+    amount: int
+    at: int
+    rankings: tuple[Ranking, ...]
+    wholes: int
+    #: When each of `rankings` may be dropped, at the earliest (milliseconds; 0: never).
+    expiries: tuple[int, ...]
+    #: Whether somebody waits for the ranks.
+    ranked: bool
+
+
+class Batch(NamedTuple):
+    """The events `after + 1` to `upto` of one writer on one board."""
+
+    board: int
+    writer: int
+    after: int
+    upto: int
+    updates: Sequence[Update]
+    #: Which rank numbers changes carry.
+    rank: RankKind
+    #: Whether it is meant for the board's shadow.
+    shadow: bool = False
+
+
+class Change(NamedTuple):
+    """What one event did to one player in one ranking: the rank number that was asked for, before and after.
+
+    `previous` is None for a new player; `unique` is the unique rank after, whatever number was asked for.
+    """
+
+    score: int
+    updated: bool
+    previous: int | None
+    rank: int
+    unique: int
+    total: int
+
+
+class Outcome(NamedTuple):
+    """What one event did: a change for each unsegmented ranking, where ranks were asked for, and restatements that are due."""
+
+    changes: list[Change]
+    restate: list[Ranking]
+
+
+class Gap(Exception):
+    """The engine is not where the writer believes. `applied` is where it is, or None: it knows nothing of the board."""
+
+    def __init__(self, board: int, applied: int | None) -> None:
+        super().__init__(f"the engine has applied {applied} on board {board}")
+        self.board = board
+        self.applied = applied
+
+
+class Page(NamedTuple):
+    """Consecutive rows of a ranking. `first` holds the ranks of the first row (of the next one where there is no row)."""
+
+    rows: list[Row]
+    first: Ranks
+    total: int
+
+
+class Loaded(NamedTuple):
+    """Folded states on their way into an engine."""
+
+    ranking: Ranking
+    #: When the ranking may be dropped, at the earliest (milliseconds; 0: never).
+    expiry: int
+    rows: Iterable[Row]
+    #: Whether the rows are not in the ledger's checkpoint yet.
+    fresh: bool
+
+
+class Dirty(NamedTuple):
+    """What changed on a board since it was asked last: states by ranking (None: the player is gone) and positions included."""
+
+    states: Mapping[Ranking, Iterable[tuple[str, State | None]]]
+    dropped: Sequence[Ranking]
+    applied: Mapping[int, int]
+
+
+class RankingEngine(ABC):
+    """Rankings with their watermarks. Every method is safe to repeat."""
+
+    @abstractmethod
+    async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
+        """Fill the board's shadow, which nobody reads, with states and the watermarks that they include. O(N log N)."""
+
+    @abstractmethod
+    async def promote(self, board_id: int) -> None:
+        """Put the shadow, with its watermarks, in the place of the board's rankings, in one step."""
+
+    @abstractmethod
+    async def redefine(self, board_id: int, board: Board, expiries: Mapping[Ranking, int]) -> None:
+        """Take over a definition that keeps the meaning of the rankings, and when they may be dropped by it."""
+
+    @abstractmethod
+    async def forget(self, board_id: int) -> None:
+        """Drop a board with all its rankings."""
+
+    @abstractmethod
+    async def applied(self, board_id: int, shadow: bool = False) -> dict[int, int] | None:
+        """How far each writer's events are applied, or None where the engine does not know the board."""
+
+    @abstractmethod
+    async def apply(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
+        """Apply batches in one step each, or raise Gap before anything is changed. One already applied answers no outcomes.
+
+        O(log N) for each event and ranking.
+        """
+
+    @abstractmethod
+    async def restate(self, ranking: Ranking, player: str, state: State | None, shadow: bool = False) -> None:
+        """Set a player's state, or remove the player. O(log N)."""
+
+    @abstractmethod
+    async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
+        """The states of some players."""
+
+    @abstractmethod
+    async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
+        """Where some players stand. O(log N) each."""
+
+    @abstractmethod
+    async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
+        """The rows after the first `offset`. O(log N + limit)."""
+
+    @abstractmethod
+    async def page_after(self, ranking: Ranking, row: Row, limit: int) -> Page:
+        """The rows behind `row`, whether or not it is still there. O(log N + limit)."""
+
+    @abstractmethod
+    async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
+        """How many players have a score from `low` to `high`, both included. O(log N)."""
+
+    @abstractmethod
+    async def rankings(self, board_id: int) -> list[Ranking]:
+        """All rankings of a board that hold a player."""
+
+    @abstractmethod
+    async def expire(self, now: int) -> None:
+        """Drop the rankings whose time has come."""
+
+    @abstractmethod
+    async def dirty(self, board_id: int) -> Dirty:
+        """What changed since the last call, or since `load`, the fresh rows of which count as changed. O(rankings)."""
+
+    @abstractmethod
+    async def touch(self, board_id: int) -> None:
+        """Count every state of a board as changed. O(N)."""

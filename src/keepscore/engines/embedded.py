@@ -1,0 +1,325 @@
+"""The engine in the process: a dict and two ladders for each ranking, filled from the ledger at start.
+
+Nothing here awaits, so that whatever one call does is one step for everybody else in the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from keepscore.boards import Board, RankKind
+from keepscore.engines.base import (
+    Batch,
+    Change,
+    Dirty,
+    Gap,
+    Loaded,
+    Outcome,
+    Page,
+    Ranking,
+    RankingEngine,
+    Update,
+)
+from keepscore.engines.ladder import Ladder
+from keepscore.ordering import KeyCodec, Place, Ranks, Row
+from keepscore.scoring import State, fold_for
+
+__all__ = ["EmbeddedEngine"]
+
+
+class EmbeddedRanking:
+    """One ranking: each player's key, all keys in order, and the distinct scores in order (for dense ranks)."""
+
+    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "scores", "touched")
+
+    def __init__(self, board: Board) -> None:
+        self.codec = KeyCodec(board)
+        self.descending = board.order == "desc"
+        self.keys: dict[str, bytes] = {}
+        self.ladder: Ladder[bytes] = Ladder()
+        self.scores: Ladder[int] = Ladder()
+        self.expiry = 0
+        #: Players whose state changed since the last checkpoint, with their keys; None: the player was removed.
+        self.touched: dict[str, bytes | None] = {}
+
+    def index(self) -> None:
+        """Make the ladders anew from `keys`. O(N log N)."""
+        self.ladder = Ladder(self.keys.values())
+        self.scores = Ladder(int.from_bytes(prefix) for prefix, _ in groupby(self.ladder, lambda key: key[:8]))
+
+    def state(self, player: str) -> State | None:
+        """The state of a player."""
+        key = self.keys.get(player)
+        return None if key is None else self.codec.state(key)
+
+    def put(self, player: str, state: State) -> int:
+        """Give a state to a player who has none; answer the position among the keys. O(log N)."""
+        key = self.codec.encode(player, *state)
+        self.keys[player] = self.touched[player] = key
+        position, before, after = self.ladder.add(key)
+        if not _same_score(key, before) and not _same_score(key, after):
+            self.scores.add(int.from_bytes(key[:8]))
+        return position
+
+    def take(self, player: str) -> int:
+        """Take a player out; answer the position among the keys that it had. O(log N)."""
+        key = self.keys.pop(player)
+        self.touched[player] = None
+        position, before, after = self.ladder.remove(key)
+        if not _same_score(key, before) and not _same_score(key, after):
+            self.scores.remove(int.from_bytes(key[:8]))
+        return position
+
+    def rank(self, kind: RankKind, position: int, key: bytes) -> int:
+        """One rank number of a key whose position is known. O(1) for unique, else O(log N)."""
+        if kind == "unique":
+            return len(self.ladder) - position if self.descending else position + 1
+        score = int.from_bytes(key[:8])
+        index: Ladder[Any] = self.ladder if kind == "standard" else self.scores
+        if self.descending:
+            bound = (score + 1).to_bytes(8) if kind == "standard" else score + 1
+            return len(index) - index.position(bound) + 1
+        return index.position(key[:8] if kind == "standard" else score) + 1
+
+    def ranks(self, position: int, key: bytes) -> Ranks:
+        """All rank numbers of a key whose position is known. O(log N)."""
+        return Ranks(self.rank("unique", position, key), self.rank("standard", position, key), self.rank("dense", position, key))
+
+    def change(self, kind: RankKind, player: str, old: State | None, new: State) -> Change:
+        """Replace a state; answer the rank before and after. O(log N)."""
+        previous = None
+        if old is not None:
+            key = self.keys[player]
+            if new == old:
+                position = self.ladder.position(key)
+                rank = self.rank(kind, position, key)
+                return Change(old.score, False, rank, rank, self.rank("unique", position, key), len(self.ladder))
+            if kind == "unique":
+                total = len(self.ladder)
+                position = self.take(player)
+                previous = total - position if self.descending else position + 1
+            else:
+                previous = self.rank(kind, 0, key)
+                self.take(player)
+        position = self.put(player, new)
+        unique = self.rank("unique", position, b"")
+        rank = unique if kind == "unique" else self.rank(kind, position, self.keys[player])
+        return Change(new.score, True, previous, rank, unique, len(self.ladder))
+
+    def place(self, player: str) -> Place | None:
+        """Where a player stands. O(log N)."""
+        key = self.keys.get(player)
+        if key is None:
+            return None
+        score, since = self.codec.state(key)
+        return Place(score, since, self.ranks(self.ladder.position(key), key), len(self.ladder))
+
+    def page(self, offset: int, limit: int) -> Page:
+        """The rows after the first `offset`. O(log N + limit)."""
+        total = len(self.ladder)
+        if self.descending:
+            keys = self.ladder.slice(total - offset - limit, total - offset)
+            keys.reverse()
+        else:
+            keys = self.ladder.slice(offset, offset + limit)
+        decode = self.codec.decode
+        rows = [decode(key) for key in keys]
+        after_last = Ranks(total + 1, total + 1, len(self.scores) + 1)
+        first = self.ranks(total - offset - 1 if self.descending else offset, keys[0]) if keys else after_last
+        return Page(rows, first, total)
+
+    def offset_after(self, row: Row) -> int:
+        """How many rows are not behind `row`."""
+        key = self.codec.encode(row.player, row.score, row.since)
+        position = self.ladder.position(key)
+        if self.descending:
+            return len(self.ladder) - position
+        return position + (self.keys.get(row.player) == key)
+
+    def count(self, low: int | None, high: int | None) -> int:
+        """How many players have a score from `low` to `high`. O(log N)."""
+        below = 0 if low is None else self.ladder.position(self.codec.floor(low))
+        upto = len(self.ladder) if high is None else self.ladder.position(self.codec.floor(high + 1))
+        return max(0, upto - below)
+
+    def _check(self) -> None:
+        """Verify every invariant. For tests."""
+        self.ladder._check()
+        self.scores._check()
+        assert sorted(self.keys.values()) == list(self.ladder)
+        assert sorted({int.from_bytes(key[:8]) for key in self.keys.values()}) == list(self.scores)
+        assert all(self.codec.decode(key).player == player for player, key in self.keys.items())
+
+
+class EmbeddedBoard:
+    """The rankings of one board, and how far each writer's events are in them."""
+
+    def __init__(self, board: Board, applied: Mapping[int, int]) -> None:
+        self.board = board
+        self.fold = fold_for(board)
+        self.applied = dict(applied)
+        self.rankings: dict[Ranking, EmbeddedRanking] = {}
+        self.dropped: list[Ranking] = []
+
+    def update(self, update: Update, rank: RankKind) -> Outcome:
+        """Fold one event into all of its rankings. O(log N) for each."""
+        player, kind, amount, at, rankings, wholes, expiries, ranked = update
+        changes: list[Change] = []
+        restate: list[Ranking] = []
+        for i, name in enumerate(rankings):
+            ranking = self.rankings.get(name)
+            if ranking is None:
+                ranking = self.rankings[name] = EmbeddedRanking(self.board)
+            if expiries[i] > ranking.expiry:
+                ranking.expiry = expiries[i]
+            old = ranking.state(player)
+            new = self.fold(old, kind, amount, at)
+            if new is None:
+                restate.append(name)
+                new = old
+                assert new is not None, "only a state can be newer than an event"
+            if ranked and i < wholes:
+                changes.append(ranking.change(rank, player, old, new))
+            elif new != old:
+                if old is not None:
+                    ranking.take(player)
+                ranking.put(player, new)
+        return Outcome(changes, restate)
+
+
+def _same_score(key: bytes, neighbour: bytes | None) -> bool:
+    return neighbour is not None and neighbour.startswith(key[:8])
+
+
+class EmbeddedEngine(RankingEngine):
+    """Rankings in the memory of this process."""
+
+    def __init__(self) -> None:
+        self._boards: dict[int, EmbeddedBoard] = {}
+        self._shadows: dict[int, EmbeddedBoard] = {}
+
+    async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
+        loaded = EmbeddedBoard(board, applied)
+        async for name, expiry, rows, fresh in states:
+            ranking = loaded.rankings.get(name)
+            if ranking is None:
+                ranking = loaded.rankings[name] = EmbeddedRanking(board)
+            ranking.expiry = max(ranking.expiry, expiry)
+            encode = ranking.codec.encode
+            keys = {player: encode(player, score, since) for player, score, since in rows}
+            ranking.keys.update(keys)
+            if fresh:
+                ranking.touched.update(keys)
+            await asyncio.sleep(0)
+        for ranking in loaded.rankings.values():
+            ranking.index()
+            await asyncio.sleep(0)
+        self._shadows[board_id] = loaded
+
+    async def promote(self, board_id: int) -> None:
+        self._boards[board_id] = self._shadows.pop(board_id)
+
+    async def redefine(self, board_id: int, board: Board, expiries: Mapping[Ranking, int]) -> None:
+        self._boards[board_id].board = board
+        for ranking, expiry in expiries.items():
+            self._boards[board_id].rankings[ranking].expiry = expiry
+
+    async def forget(self, board_id: int) -> None:
+        self._boards.pop(board_id, None)
+
+    async def applied(self, board_id: int, shadow: bool = False) -> dict[int, int] | None:
+        board = self._side(shadow).get(board_id)
+        return None if board is None else dict(board.applied)
+
+    async def apply(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
+        todo = []
+        for batch in batches:
+            board = self._side(batch.shadow).get(batch.board)
+            if board is None:
+                raise Gap(batch.board, None)
+            applied = board.applied.get(batch.writer, 0)
+            if applied != batch.after and applied < batch.upto:
+                raise Gap(batch.board, applied)
+            todo.append((board, batch, applied >= batch.upto))
+        answers = []
+        for board, batch, done in todo:
+            answers.append([] if done else [board.update(update, batch.rank) for update in batch.updates])
+            if not done:
+                board.applied[batch.writer] = batch.upto
+        return answers
+
+    async def restate(self, ranking: Ranking, player: str, state: State | None, shadow: bool = False) -> None:
+        board = self._side(shadow)[ranking.board]
+        found = board.rankings.get(ranking)
+        if found is None:
+            found = board.rankings[ranking] = EmbeddedRanking(board.board)
+        if player in found.keys:
+            found.take(player)
+        if state is not None:
+            found.put(player, state)
+
+    def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
+        return self._shadows if shadow else self._boards
+
+    def _ranking(self, ranking: Ranking) -> EmbeddedRanking | None:
+        board = self._boards.get(ranking[0])
+        return None if board is None else board.rankings.get(ranking)
+
+    async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
+        found = self._ranking(ranking)
+        return [None] * len(players) if found is None else [found.state(player) for player in players]
+
+    async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
+        found = self._ranking(ranking)
+        return [None] * len(players) if found is None else [found.place(player) for player in players]
+
+    async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
+        found = self._ranking(ranking)
+        return Page([], Ranks(1, 1, 1), 0) if found is None else found.page(offset, limit)
+
+    async def page_after(self, ranking: Ranking, row: Row, limit: int) -> Page:
+        found = self._ranking(ranking)
+        return Page([], Ranks(1, 1, 1), 0) if found is None else found.page(found.offset_after(row), limit)
+
+    async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
+        found = self._ranking(ranking)
+        return 0 if found is None else found.count(low, high)
+
+    async def rankings(self, board_id: int) -> list[Ranking]:
+        board = self._boards.get(board_id)
+        return [] if board is None else [name for name, ranking in board.rankings.items() if ranking.keys]
+
+    async def expire(self, now: int) -> None:
+        for board in self._boards.values():
+            gone = [name for name, ranking in board.rankings.items() if 0 < ranking.expiry <= now]
+            for name in gone:
+                del board.rankings[name]
+            board.dropped += gone
+
+    async def dirty(self, board_id: int) -> Dirty:
+        board = self._boards[board_id]
+        states: dict[Ranking, Iterable[tuple[str, State | None]]] = {}
+        for name, ranking in board.rankings.items():
+            if ranking.touched:
+                states[name] = _decoded(ranking.codec, ranking.touched)
+                ranking.touched = {}
+        dropped, board.dropped = board.dropped, []
+        return Dirty(states, dropped, dict(board.applied))
+
+    async def touch(self, board_id: int) -> None:
+        for ranking in self._boards[board_id].rankings.values():
+            ranking.touched.update(ranking.keys)
+
+    def _check(self) -> None:
+        """Verify every invariant. For tests."""
+        for board in self._boards.values():
+            for ranking in board.rankings.values():
+                ranking._check()
+
+
+def _decoded(codec: KeyCodec, touched: dict[str, bytes | None]) -> Iterator[tuple[str, State | None]]:
+    for player, key in touched.items():
+        yield player, None if key is None else codec.state(key)

@@ -1,0 +1,219 @@
+"""Every error that Keepscore raises on purpose.
+
+    KeepscoreError
+    ├── BadInput                    what was sent cannot be taken
+    │   ├── MalformedBody           not JSON, or not UTF-8
+    │   ├── BodyTooLarge
+    │   ├── InvalidField            unknown, missing or of the wrong type
+    │   ├── InvalidPlayer
+    │   ├── InvalidScore
+    │   ├── InvalidTime
+    │   ├── WindowClosed
+    │   ├── InvalidSegment
+    │   ├── InvalidPage             limit, offset, rank, around, cursor
+    │   ├── InvalidBoard            a definition
+    │   └── IdempotencyKeyReused
+    ├── NotFound
+    │   ├── UnknownBoard
+    │   ├── UnknownWindow
+    │   ├── UnknownSegment
+    │   ├── UnknownPlayer
+    │   └── UnknownRoute
+    ├── MethodNotAllowed
+    ├── Conflict
+    │   ├── NotIncrementable
+    │   └── VersionConflict
+    ├── Unavailable                 try again later
+    │   ├── Overloaded
+    │   ├── LedgerUnavailable
+    │   │   ├── LedgerFull
+    │   │   └── LedgerInUse
+    │   └── EngineUnavailable
+    ├── ServiceError                a running service answered a command with an error
+    └── ConfigError                 the configuration is wrong
+
+The message says what was wrong, with the value, and what would be right. Status codes are decided at the edge, in one table
+(`web/problems.py`). `type` is stable: programs may compare it.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "BadInput",
+    "BodyTooLarge",
+    "ConfigError",
+    "Conflict",
+    "EngineUnavailable",
+    "IdempotencyKeyReused",
+    "InvalidBoard",
+    "InvalidField",
+    "InvalidPage",
+    "InvalidPlayer",
+    "InvalidScore",
+    "InvalidSegment",
+    "InvalidTime",
+    "KeepscoreError",
+    "LedgerFull",
+    "LedgerInUse",
+    "LedgerUnavailable",
+    "MalformedBody",
+    "MethodNotAllowed",
+    "NotFound",
+    "NotIncrementable",
+    "Overloaded",
+    "ServiceError",
+    "Unavailable",
+    "UnknownBoard",
+    "UnknownPlayer",
+    "UnknownRoute",
+    "UnknownSegment",
+    "UnknownWindow",
+    "VersionConflict",
+    "WindowClosed",
+]
+
+
+class KeepscoreError(Exception):
+    """Something that Keepscore refuses or cannot do, and why."""
+
+    #: A stable identifier of the kind of error, such as ``urn:keepscore:unknown-board``.
+    type = "urn:keepscore:error"
+    #: The kind of error in a few words.
+    title = "Error"
+
+    def __init_subclass__(cls) -> None:
+        words = re.findall(r"[A-Z][a-z]+", cls.__name__)
+        cls.type = "urn:keepscore:" + "-".join(words).lower()
+        cls.title = " ".join(words).capitalize()
+
+    @property
+    def detail(self) -> str:
+        """What was wrong, with the value, and what would be right."""
+        return str(self)
+
+
+class BadInput(KeepscoreError):
+    """What was sent cannot be taken."""
+
+
+class MalformedBody(BadInput):
+    """The body is not JSON in UTF-8."""
+
+
+class BodyTooLarge(BadInput):
+    """The body is larger than the route takes."""
+
+
+class InvalidField(BadInput):
+    """A field is unknown, missing or of the wrong type."""
+
+
+class InvalidPlayer(BadInput):
+    """A player id or name that cannot be used."""
+
+
+class InvalidScore(BadInput):
+    """A score or amount outside the bounds, or with too many decimals."""
+
+
+class InvalidTime(BadInput):
+    """A timestamp that cannot be read or lies in the future."""
+
+
+class WindowClosed(BadInput):
+    """A score for a window that has ended, its grace included."""
+
+
+class InvalidSegment(BadInput):
+    """A segment value that cannot be used."""
+
+
+class InvalidPage(BadInput):
+    """A limit, offset, rank, range or cursor that cannot be used."""
+
+
+class InvalidBoard(BadInput):
+    """A board definition that cannot be used."""
+
+
+class IdempotencyKeyReused(BadInput):
+    """The same idempotency key came with another request."""
+
+
+class NotFound(KeepscoreError):
+    """What was asked for is not there."""
+
+
+class UnknownBoard(NotFound):
+    """There is no board of that name."""
+
+
+class UnknownWindow(NotFound):
+    """The board has no such window."""
+
+
+class UnknownSegment(NotFound):
+    """The board has no such segment."""
+
+
+class UnknownPlayer(NotFound):
+    """The player is not in the ranking."""
+
+
+class UnknownRoute(NotFound):
+    """The service has no such address."""
+
+
+class MethodNotAllowed(KeepscoreError):
+    """The address exists, but not with that method."""
+
+
+class Conflict(KeepscoreError):
+    """The request does not fit what is there."""
+
+
+class NotIncrementable(Conflict):
+    """An increment was sent to a board whose operator takes scores only."""
+
+
+class VersionConflict(Conflict):
+    """A board definition was changed by somebody else meanwhile."""
+
+
+class Unavailable(KeepscoreError):
+    """It cannot be done now; try again later."""
+
+
+class Overloaded(Unavailable):
+    """More submissions are waiting than the service takes on."""
+
+
+class LedgerUnavailable(Unavailable):
+    """The ledger does not take or give anything now. Nothing was recorded."""
+
+
+class LedgerFull(LedgerUnavailable):
+    """The ledger's disk is full. Nothing was recorded."""
+
+
+class LedgerInUse(LedgerUnavailable):
+    """Another process has the ledger open."""
+
+    def __init__(self, message: str, url: str | None = None) -> None:
+        super().__init__(message)
+        #: Where the service that has the ledger open can be reached, if it is a service.
+        self.url = url
+
+
+class EngineUnavailable(Unavailable):
+    """The ranking engine does not answer now."""
+
+
+class ServiceError(KeepscoreError):
+    """A running service answered with an error."""
+
+
+class ConfigError(KeepscoreError):
+    """The configuration is wrong."""

@@ -1,0 +1,117 @@
+"""Lifecycle jobs: checkpoints, and rankings whose time has come. Every job may be cut short and done again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import islice
+
+from keepscore.catalog import Catalog, LiveBoard
+from keepscore.engines.base import Dirty, RankingEngine
+from keepscore.errors import KeepscoreError
+from keepscore.ledgers.base import Checkpoint, Ledger, Slot
+from keepscore.scoring import State
+from keepscore.writer import Writer
+
+__all__ = ["Keeper"]
+
+#: Events after which a checkpoint is due: the most that a start has to fold in.
+CHECKPOINT_EVENTS = 200_000
+#: States that one transaction of a checkpoint writes, so that submissions get their turn between two.
+CHUNK = 1000
+#: Seconds between two looks at what is due, and between two tries of what failed.
+PAUSE = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """Does the jobs of one process."""
+
+    def __init__(
+        self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, writer: Writer, clock: Callable[[], int]
+    ) -> None:
+        self._catalog = catalog
+        self._ledger = ledger
+        self._engine = engine
+        self._writer = writer
+        self._clock = clock
+        #: The first checkpoint of the series that each board's states are in.
+        self._bases: dict[int, int] = {}
+        self._checkpointed = 0
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def rests_on(self, live: LiveBoard, checkpoint: Checkpoint | None) -> None:
+        """A board was loaded from a checkpoint, or (None) from all of its events, and the next checkpoint is to hold everything."""
+        self._bases.pop(live.id, None)
+        if checkpoint is not None:
+            self._bases[live.id] = checkpoint.base
+
+    def start(self) -> None:
+        """Begin to look after things."""
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="keepscore-keeper")
+
+    async def stop(self) -> None:
+        """Finish the job under way, leave a checkpoint for the next start, and stop."""
+        if self._task is not None:
+            self._stopping.set()
+            await self._task
+            await self._do(self.checkpoint())
+
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
+            await self._do(self._engine.expire(self._clock()))
+            fresh = any(live.id not in self._bases for live in self._catalog)
+            if fresh or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
+                await self._do(self.checkpoint())
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), PAUSE)
+
+    async def _do(self, job: Awaitable[None]) -> None:
+        try:
+            await job
+        except KeepscoreError as exc:
+            log.warning("a job of the keeper failed: %s", exc)
+        except Exception:
+            log.exception("a job of the keeper failed")
+
+    async def checkpoint(self) -> None:
+        """Bring the ledger's checkpoint of every board up to date. O(states changed since the last)."""
+        self._checkpointed = self._writer.recorded
+        for live in self._catalog:
+            async with self._writer.quiet:
+                dirty = await self._engine.dirty(live.id)
+            if dirty.states or dirty.dropped or live.id not in self._bases:
+                try:
+                    await self._checkpoint(live, dirty)
+                except BaseException:
+                    # What was taken out of the engine's list of changes is in no checkpoint: the next has to hold everything.
+                    await self._engine.touch(live.id)
+                    self._bases.pop(live.id, None)
+                    raise
+
+    async def _checkpoint(self, live: LiveBoard, dirty: Dirty) -> None:
+        point = await self._ledger.begin_checkpoint(live.id, live.meaning, dirty.applied, self._bases.get(live.id))
+        for ranking, states in dirty.states.items():
+            for chunk in _chunks(states):
+                await self._ledger.write_checkpoint(live.id, point.number, Slot(*ranking[1:]), chunk)
+        await self._ledger.finish_checkpoint(live.id, point.number)
+        for ranking in dirty.dropped:
+            await self._trim(live, Slot(*ranking[1:]), point.number + 1)
+        if live.id not in self._bases:
+            for slot in await self._ledger.checkpoint_slots(live.id):
+                await self._trim(live, slot, point.base)
+        self._bases[live.id] = point.base
+
+    async def _trim(self, live: LiveBoard, slot: Slot, below: int) -> None:
+        while await self._ledger.trim_checkpoint(live.id, slot, below, CHUNK) == CHUNK:
+            await asyncio.sleep(0)
+
+
+def _chunks(states: Iterable[tuple[str, State | None]]) -> Iterator[list[tuple[str, State | None]]]:
+    rest = iter(states)
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk

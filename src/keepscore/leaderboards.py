@@ -1,0 +1,385 @@
+"""`Leaderboards`: the facade that programs, the service and the command line use."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
+from keepscore.boards import Board
+from keepscore.catalog import Catalog, LiveBoard
+from keepscore.connect import engine_from_url, feed_for, ledger_from_url
+from keepscore.entries import Entry, check_entry, merged_answer
+from keepscore.errors import InvalidBoard, InvalidField, KeepscoreError, VersionConflict
+from keepscore.guard import check_key, check_name, check_player, check_submission
+from keepscore.keeper import Keeper
+from keepscore.ledgers import base as ledgers
+from keepscore.reader import Reader
+from keepscore.replay import load_engine
+from keepscore.scoring import Kind
+from keepscore.verification import verify_board
+from keepscore.windows import span_of
+from keepscore.writer import Ticket, Writer
+
+__all__ = ["MAX_BATCH", "BoardInfo", "Leaderboards", "now_ms"]
+
+#: Submissions of one batch.
+MAX_BATCH = 10_000
+
+Number = int | float | Decimal
+
+
+def now_ms() -> int:
+    """The present, in milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class BoardInfo(msgspec.Struct):
+    """A board's definition and the number of its changes."""
+
+    version: int
+    board: Board
+
+
+class Leaderboards:
+    """Boards on a ledger and an engine. Use it as an async context manager.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async with Leaderboards.open(ledger="sqlite:///:memory:", boards=[Board("global")]) as lb:
+    ...         await lb.submit("global", "alice", 1500)
+    ...         await lb.submit("global", "bob", 1700)
+    ...         return [(s.rank, s.player_id, s.score) for s in (await lb.top("global", limit=10)).standings]
+    >>> asyncio.run(main())
+    [(1, 'bob', 1700), (2, 'alice', 1500)]
+    """
+
+    def __init__(self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.ledger = ledger_from_url(ledger)
+        self._configured = list(boards)
+        self._engine = engine_from_url(engine)
+        self._feed = feed_for(self._engine)
+        self._catalog = Catalog()
+        self._defining = asyncio.Lock()
+
+    @classmethod
+    def open(
+        cls,
+        ledger: str = "sqlite:///keepscore.db",
+        engine: str = "embedded://",
+        boards: Iterable[Board] = (),
+        clock: Callable[[], int] = now_ms,
+    ) -> Leaderboards:
+        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows."""
+        return cls(ledger, engine, boards, clock)
+
+    async def __aenter__(self) -> Leaderboards:
+        number = await self.ledger.open(self.clock())
+        try:
+            self._writer = Writer(number, self._catalog, self.ledger, self._engine, self._feed)
+            self.reader = Reader(self._catalog, self._engine, self._feed, await self.ledger.secret(), self.clock)
+            self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._writer, self.clock)
+            await self._load()
+        except BaseException:
+            await self.ledger.close()
+            raise
+        self._writer.start()
+        self._keeper.start()
+        return self
+
+    async def _load(self) -> None:
+        for record in await self.ledger.boards():
+            self._catalog.put(record)
+        for board in self._in_order(self._configured):
+            old = self._catalog.get(board.name)
+            self._check_definition(board, old)
+            if old is None or old.board != board:
+                same = old is None or old.board.same_meaning(board)
+                self._catalog.put(await self.ledger.put_board(board, same, self.clock()))
+        for live in self._catalog:
+            self._keeper.rests_on(live, await load_engine(self.ledger, self._engine, live))
+            await self._engine.promote(live.id)
+        await self._engine.expire(self.clock())
+        self.reader.names = {p.player: p.name for p in await self.ledger.profiles() if p.name is not None}
+
+    def _in_order(self, boards: list[Board]) -> list[Board]:
+        """Boards that others link to first."""
+        names = [board.name for board in boards]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidBoard(f"board {name!r} is defined twice")
+        return sorted(boards, key=lambda board: bool(board.also))
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._writer.stop()
+        await self._keeper.stop()
+        await self.ledger.close()
+
+    # -- writing --------------------------------------------------------------------------------------------------------
+
+    async def submit(
+        self,
+        board: str,
+        player_id: str,
+        score: Number,
+        *,
+        at: datetime | str | None = None,
+        segments: Mapping[str, str] | None = None,
+        game_id: str | None = None,
+        metadata: Any = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Submit a score. When this returns, it is durable and in the rankings."""
+        extra = {"at": at, "segments": segments, "game_id": game_id, "metadata": metadata}
+        return await self._submit(board, player_id, "score", score, extra, idempotency_key)
+
+    async def increment(
+        self,
+        board: str,
+        player_id: str,
+        amount: Number,
+        *,
+        at: datetime | str | None = None,
+        segments: Mapping[str, str] | None = None,
+        game_id: str | None = None,
+        metadata: Any = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Add an amount to a player's score, on a board whose operator is `sum` or `last`."""
+        extra = {"at": at, "segments": segments, "game_id": game_id, "metadata": metadata}
+        return await self._submit(board, player_id, "increment", amount, extra, idempotency_key)
+
+    async def _submit(self, board: str, player: str, kind: Kind, amount: Number, extra: dict[str, Any], key: str | None) -> Receipt:
+        live = self._catalog[board]
+        submission = check_submission(live, player, kind, amount, self.clock(), **extra)
+        claim = None if key is None else self._claim(live, key, [kind, player, amount, extra])
+        answer = asyncio.get_running_loop().create_future()
+        receipt: Receipt = await self._writer.submit(Ticket([(0, submission)], [], claim, True, False, answer))
+        return receipt
+
+    async def submit_many(
+        self,
+        board: str,
+        entries: Sequence[Entry],
+        *,
+        results: bool = False,
+        backfill: bool = False,
+        idempotency_key: str | None = None,
+    ) -> BatchReceipt:
+        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too."""
+        if not 1 <= len(entries) <= MAX_BATCH:
+            raise InvalidField(f"scores has {len(entries)} entries: give 1 to {MAX_BATCH}")
+        return await self.submit_checked(board, enumerate(entries), [], results, backfill, idempotency_key)
+
+    async def submit_checked(
+        self,
+        board: str,
+        entries: Iterable[tuple[int, Entry]],
+        rejected: list[Rejection],
+        results: bool,
+        backfill: bool,
+        idempotency_key: str | None,
+    ) -> BatchReceipt:
+        """Submit entries with their places in a request of which some were rejected already."""
+        live = self._catalog[board]
+        now = self.clock()
+        create_future = asyncio.get_running_loop().create_future
+        whole = Ticket([], rejected, None, results, True, create_future())
+        tickets = [whole]
+        entries = list(entries)
+        for index, entry in entries:
+            try:
+                submission = check_entry(live, entry, now, backfill)
+                if entry.idempotency_key is None:
+                    whole.submissions.append((index, submission))
+                else:
+                    claim = self._claim(live, entry.idempotency_key, entry)
+                    tickets.append(Ticket([(index, submission)], [], claim, results, True, create_future()))
+            except KeepscoreError as exc:
+                rejected.append(Rejection(index, exc.type, exc.detail))
+        if idempotency_key is not None:
+            whole.claim = self._claim(live, idempotency_key, entries)
+        await asyncio.gather(*[self._writer.submit(ticket) for ticket in tickets], return_exceptions=True)
+        return merged_answer(tickets, results)
+
+    @staticmethod
+    def _claim(live: LiveBoard, key: str, request: object) -> ledgers.Claim:
+        fingerprint = hashlib.blake2b(msgspec.json.encode(request, order="sorted"), digest_size=16).digest()
+        return ledgers.Claim(live.id, check_key(key) or "", fingerprint)
+
+    # -- reading --------------------------------------------------------------------------------------------------------
+
+    async def top(
+        self,
+        board: str,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        cursor: str | None = None,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Top:
+        """A page of a ranking: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        return await self.reader.top(self.reader.view(board, window, window_id, segment, rank), limit, offset, cursor)
+
+    async def rank(
+        self,
+        board: str,
+        player_id: str,
+        *,
+        around: int = 0,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> PlayerPlace:
+        """Where a player stands, with `around` players above and below."""
+        return await self.reader.player(self.reader.view(board, window, window_id, segment, rank), player_id, around)
+
+    async def around(
+        self,
+        board: str,
+        center_rank: int,
+        *,
+        around: int = 50,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Around:
+        """The players around a rank."""
+        return await self.reader.around(self.reader.view(board, window, window_id, segment, rank), center_rank, around)
+
+    async def lookup(
+        self,
+        board: str,
+        player_ids: Sequence[str],
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Lookup:
+        """Up to 1,000 players, in the order of their ranks, such as a player's friends."""
+        return await self.reader.lookup(self.reader.view(board, window, window_id, segment, rank), player_ids)
+
+    async def count(
+        self,
+        board: str,
+        min: int | Decimal | None = None,
+        max: int | Decimal | None = None,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+    ) -> Count:
+        """How many players there are, or have a score from `min` to `max`."""
+        return await self.reader.count(self.reader.view(board, window, window_id, segment), min, max)
+
+    # -- players --------------------------------------------------------------------------------------------------------
+
+    async def name_player(self, player_id: str, name: str | None) -> Profile:
+        """Give a player a name to show."""
+        profile = Profile(check_player(player_id), check_name(name))
+        await self.ledger.put_profile(ledgers.Profile(player_id, name), self.clock())
+        if name is None:
+            self.reader.names.pop(player_id, None)
+        else:
+            self.reader.names[player_id] = name
+        self.reader.forget()
+        return profile
+
+    async def profile(self, player_id: str) -> Profile:
+        """What is known of a player beside the scores."""
+        return Profile(check_player(player_id), self.reader.names.get(player_id))
+
+    # -- boards ---------------------------------------------------------------------------------------------------------
+
+    async def boards(self) -> list[BoardInfo]:
+        """All boards, by name."""
+        return [BoardInfo(live.version, live.board) for live in self._catalog]
+
+    async def board(self, name: str) -> BoardInfo:
+        """One board."""
+        live = self._catalog[name]
+        return BoardInfo(live.version, live.board)
+
+    async def put_board(self, board: Board, *, version: int | None = None) -> BoardInfo:
+        """Define a board, or change its definition. One that changes the meaning rebuilds the rankings from the ledger.
+
+        Until the new rankings are complete, readers see the old ones; then this returns. `version` is the version that the
+        change is meant for: where another came first, VersionConflict is raised.
+        """
+        async with self._defining:
+            old = self._catalog.get(board.name)
+            if version is not None and version != (old.version if old else 0):
+                raise VersionConflict(f"board {board.name!r} is at version {old.version if old else 0}, not {version}: read it again")
+            self._check_definition(board, old)
+            if old is None:
+                await self._activate(LiveBoard(await self.ledger.put_board(board, True, self.clock())))
+            elif old.board != board:
+                same = old.board.same_meaning(board)
+                live = LiveBoard(await self.ledger.put_board(board, same, self.clock()))
+                await (self._redefine(live) if same else self._activate(live))
+        return await self.board(board.name)
+
+    def _check_definition(self, board: Board, old: LiveBoard | None) -> None:
+        if old is not None and old.board.decimals != board.decimals:
+            raise InvalidBoard(
+                f"board {board.name!r}: decimals = {board.decimals} cannot be used; it has {old.board.decimals}, in which its scores "
+                "are stored: make a new board"
+            )
+        if problem := self._catalog.check_links(board):
+            raise InvalidBoard(f"board {board.name!r}: also = {board.also} cannot be used; {problem}")
+
+    async def _redefine(self, live: LiveBoard) -> None:
+        async with self._writer.quiet:
+            spans = {ranking: span_of(live.board, *ranking[1:3]) for ranking in await self._engine.rankings(live.id)}
+            expiries = {ranking: live.expiry(span, self.clock()) for ranking, span in spans.items()}
+            await self._engine.redefine(live.id, live.board, expiries)
+            self._catalog.put(live.record)
+            self.reader.forget()
+
+    async def _activate(self, live: LiveBoard) -> None:
+        """Build a board's rankings beside those that are read, catch up with what is written meanwhile, and swap."""
+        checkpoint = await load_engine(self.ledger, self._engine, live)
+        while await self._writer.catch_up(live, shadow=True) > 1000:
+            pass
+        async with self._writer.quiet:
+            await self._writer.catch_up(live, shadow=True)
+            await self._engine.promote(live.id)
+            self._keeper.rests_on(live, checkpoint)
+            self._catalog.put(live.record)
+            self.reader.forget()
+
+    async def delete_board(self, name: str) -> None:
+        """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
+        async with self._defining, self._writer.quiet:
+            live = self._catalog[name]
+            await self.ledger.delete_board(name, self.clock())
+            self._catalog.remove(name)
+            await self._engine.forget(live.id)
+            self.reader.forget()
+
+    # -- care -----------------------------------------------------------------------------------------------------------
+
+    async def verify(self, board: str) -> Verification:
+        """Compare all that a board shows with the fold of its events."""
+        return await verify_board(self.ledger, self._engine, self._catalog[board], self.clock(), self._writer.quiet)
+
+    async def ready(self) -> None:
+        """Raise an error unless the ledger can be written and the engine answers."""
+        await self.ledger.probe(self.clock())
+        for live in self._catalog:
+            await self._engine.applied(live.id)

@@ -1,0 +1,172 @@
+"""The port to a ledger: the truth. What is acknowledged is here, once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import NamedTuple
+
+from keepscore.boards import Board
+from keepscore.scoring import Event, State
+
+__all__ = ["Answered", "BoardRecord", "Checkpoint", "Claim", "DuplicateKeys", "Ledger", "Profile", "Slot"]
+
+
+class BoardRecord(NamedTuple):
+    """A board as the ledger knows it: `id` is one life of the board, `version` counts the changes of its definition."""
+
+    id: int
+    version: int
+    board: Board
+    #: The version since which rankings mean the same.
+    meaning: int
+
+
+class Claim(NamedTuple):
+    """An idempotency key that one request claims on a board, and what identifies the request that it belongs to."""
+
+    board: int
+    key: str
+    fingerprint: bytes
+
+
+class Answered(NamedTuple):
+    """A key that was claimed before. `answer` is None where the process stopped between recording and answering."""
+
+    fingerprint: bytes
+    answer: bytes | None
+
+
+class DuplicateKeys(Exception):
+    """Some claims of an append were made before. Nothing was recorded."""
+
+    def __init__(self, answered: Mapping[Claim, Answered]) -> None:
+        super().__init__(f"{len(answered)} idempotency keys were claimed before")
+        self.answered = answered
+
+
+class Slot(NamedTuple):
+    """A ranking within a board: window, window id, segment (`region:eu`, or empty for the whole)."""
+
+    window: str
+    window_id: str
+    segment: str
+
+
+class Checkpoint(NamedTuple):
+    """What checkpointed states include: the last event number of each writer.
+
+    A checkpoint holds what changed since the one before; `base` is the number of the first of the series. States of checkpoints
+    below the base belong to an earlier definition.
+    """
+
+    number: int
+    base: int
+    #: The version whose meaning the states have (`BoardRecord.meaning`).
+    meaning: int
+    positions: dict[int, int]
+    complete: bool
+
+
+class Profile(NamedTuple):
+    """What is known of a player beside the scores."""
+
+    player: str
+    name: str | None
+
+
+class Ledger(ABC):
+    """Events, definitions, checkpoints, idempotency answers and profiles, durable."""
+
+    @abstractmethod
+    async def open(self, now: int) -> int:
+        """Connect, bring the schema up to date, and register this process: the answer is its writer number, used by no other."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of everything."""
+
+    @abstractmethod
+    async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
+        """Record events and claims, and the answers of earlier claims, in one durable transaction.
+
+        Raises DuplicateKeys where a claim was made before; then nothing is recorded.
+        """
+
+    @abstractmethod
+    async def save_answers(self, answers: Mapping[Claim, bytes]) -> None:
+        """Record the answers of claims, for retries."""
+
+    @abstractmethod
+    def events(self, board_id: int, after: Mapping[int, int]) -> AsyncIterator[list[Event]]:
+        """All events of a board behind the given position of each writer, in the order of writer and number, in chunks."""
+
+    @abstractmethod
+    async def player_events(self, board_id: int, player: str) -> list[Event]:
+        """All events of one player, in the order of writer and number."""
+
+    @abstractmethod
+    async def positions(self, board_id: int) -> dict[int, int]:
+        """The last event number of every writer on a board."""
+
+    @abstractmethod
+    async def boards(self) -> list[BoardRecord]:
+        """The current definition of every board, by name."""
+
+    @abstractmethod
+    async def put_board(self, board: Board, same_meaning: bool, now: int) -> BoardRecord:
+        """Record a definition: a new board, or the next version of the one with that name."""
+
+    @abstractmethod
+    async def delete_board(self, name: str, now: int) -> None:
+        """End a board's life. Its events stay, and a later board of that name does not have them."""
+
+    @abstractmethod
+    async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None) -> Checkpoint:
+        """Begin a checkpoint that includes the events up to these positions, on top of `base`, or (None) a complete new one."""
+
+    @abstractmethod
+    async def write_checkpoint(
+        self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]
+    ) -> None:
+        """Replace some states of a ranking; None removes a player."""
+
+    @abstractmethod
+    async def trim_checkpoint(self, board_id: int, slot: Slot, below: int, limit: int) -> int:
+        """Remove up to `limit` states of a ranking that belong to checkpoints below a number; answer how many there were."""
+
+    @abstractmethod
+    async def finish_checkpoint(self, board_id: int, checkpoint: int) -> None:
+        """Declare a checkpoint complete."""
+
+    @abstractmethod
+    async def checkpoints(self, board_id: int) -> list[Checkpoint]:
+        """The last complete checkpoint of a board and those begun after it, by number."""
+
+    @abstractmethod
+    async def checkpoint_slots(self, board_id: int) -> list[Slot]:
+        """The rankings that have checkpointed states."""
+
+    @abstractmethod
+    def checkpoint_rows(self, board_id: int, slot: Slot, first: int, last: int) -> AsyncIterator[list[tuple[str, int, int]]]:
+        """The states of one ranking that belong to the checkpoints `first` to `last`, in chunks of (player, score, since)."""
+
+    @abstractmethod
+    async def profiles(self) -> list[Profile]:
+        """All profiles."""
+
+    @abstractmethod
+    async def put_profile(self, profile: Profile, now: int) -> None:
+        """Record a profile."""
+
+    @abstractmethod
+    async def secret(self) -> bytes:
+        """A random secret of this ledger, made once."""
+
+    @abstractmethod
+    async def announce(self, url: str) -> None:
+        """Tell whoever finds the ledger in use at which address the service is that uses it."""
+
+    @abstractmethod
+    async def probe(self, now: int) -> None:
+        """Write something durably, or raise LedgerUnavailable."""

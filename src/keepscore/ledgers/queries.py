@@ -1,0 +1,21 @@
+"""Named queries and numbered migrations, read from the `.sql` files beside this module."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+__all__ = ["migrations", "named_queries"]
+
+
+def named_queries(dialect: str) -> dict[str, str]:
+    """The queries of ``sql/{dialect}.sql`` by name."""
+    text = resources.files(__package__).joinpath("sql", f"{dialect}.sql").read_text()
+    _, *parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[::2], (body.strip() for body in parts[1::2]), strict=True))
+
+
+def migrations(dialect: str) -> list[str]:
+    """The migrations of ``migrations/{dialect}/`` in order; the first brings an empty database to version 1."""
+    folder = resources.files(__package__).joinpath("migrations", dialect)
+    return [file.read_text() for file in sorted(folder.iterdir(), key=lambda f: f.name) if file.name.endswith(".sql")]

@@ -1,0 +1,128 @@
+-- Named queries of the SQLite ledger. A name, a line that says what it is for, the query.
+
+-- name: new_writer
+-- Register a process that writes.
+INSERT INTO writers (started) VALUES (?) RETURNING id;
+
+-- name: append_event
+-- Record one event.
+INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: claim_key
+-- Record an idempotency key; nothing happens where it was claimed before.
+INSERT INTO idempotency (board, key, fingerprint) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: claimed_key
+-- What is known of a claimed key.
+SELECT fingerprint, answer FROM idempotency WHERE board = ? AND key = ?;
+
+-- name: save_answer
+-- Keep the answer of a claimed key.
+UPDATE idempotency SET answer = ? WHERE board = ? AND key = ?;
+
+-- name: events_of_writer
+-- A writer's events on a board behind a position.
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata
+FROM events WHERE board = ? AND writer = ? AND n > ? ORDER BY n LIMIT ?;
+
+-- name: events_of_player
+-- A player's events on a board.
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata
+FROM events WHERE board = ? AND player = ? ORDER BY writer, n;
+
+-- name: next_writer
+-- The next writer on a board behind a given one, and its last event: a search of the index for each writer, not a scan.
+SELECT writer, n FROM events
+WHERE board = ?1 AND writer = (SELECT MIN(writer) FROM events WHERE board = ?1 AND writer > ?2)
+ORDER BY n DESC LIMIT 1;
+
+-- name: current_boards
+-- The newest version of every board that was not deleted.
+SELECT b.id, b.version, b.definition, b.meaning
+FROM boards b
+WHERE b.version = (SELECT MAX(version) FROM boards WHERE id = b.id) AND b.deleted IS NULL
+ORDER BY b.name;
+
+-- name: next_board_id
+-- The number for a new board.
+SELECT COALESCE(MAX(id), 0) + 1 FROM boards;
+
+-- name: put_board
+-- Record a version of a definition.
+INSERT INTO boards (id, version, meaning, name, definition, created) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: delete_board
+-- End a board's life.
+UPDATE boards SET deleted = ? WHERE name = ? AND deleted IS NULL;
+
+-- name: last_checkpoint
+-- The number of the newest checkpoint of a board.
+SELECT COALESCE(MAX(number), 0) FROM checkpoints WHERE board = ?;
+
+-- name: begin_checkpoint
+-- Begin a checkpoint.
+INSERT INTO checkpoints (board, number, base, meaning, positions) VALUES (?, ?, ?, ?, ?);
+
+-- name: put_standing
+-- Checkpoint one state.
+INSERT INTO standings (board, window, window_id, segment, player, score, since, checkpoint)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint;
+
+-- name: remove_standing
+-- Take one player out of a checkpointed ranking.
+DELETE FROM standings WHERE board = ? AND window = ? AND window_id = ? AND segment = ? AND player = ?;
+
+-- name: trim_standings
+-- Remove some states of a ranking that belong to checkpoints below a number.
+DELETE FROM standings
+WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4 AND player IN (
+    SELECT player FROM standings
+    WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4 AND checkpoint < ?5 LIMIT ?6
+);
+
+-- name: finish_checkpoint
+-- Declare a checkpoint complete.
+UPDATE checkpoints SET complete = 1 WHERE board = ? AND number = ?;
+
+-- name: prune_checkpoints
+-- Forget the checkpoints that a complete one covers.
+DELETE FROM checkpoints WHERE board = ? AND number < ?;
+
+-- name: checkpoints
+-- The checkpoints of a board.
+SELECT number, base, meaning, positions, complete FROM checkpoints WHERE board = ? ORDER BY number;
+
+-- name: next_slot
+-- The next checkpointed ranking of a board behind a given one: a search of the index for each, not a scan.
+SELECT window, window_id, segment FROM standings
+WHERE board = ? AND (window, window_id, segment) > (?, ?, ?)
+ORDER BY window, window_id, segment LIMIT 1;
+
+-- name: standings
+-- The states of a ranking that belong to some checkpoints, from a player on.
+SELECT player, score, since FROM standings
+WHERE board = ? AND window = ? AND window_id = ? AND segment = ? AND checkpoint BETWEEN ? AND ? AND player > ?
+ORDER BY player LIMIT ?;
+
+-- name: profiles
+-- All profiles.
+SELECT player, name FROM players;
+
+-- name: put_profile
+-- Record a profile.
+INSERT INTO players (player, name, updated) VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET name = excluded.name, updated = excluded.updated;
+
+-- name: put_once
+-- Keep a value unless there is one.
+INSERT INTO ledger (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING;
+
+-- name: put_value
+-- Keep a value.
+INSERT INTO ledger (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value;
+
+-- name: value
+-- A kept value.
+SELECT value FROM ledger WHERE name = ?;

@@ -1,0 +1,335 @@
+"""The ledger in one SQLite file: WAL, `synchronous=FULL`, one thread that writes and one that reads.
+
+One process at a time has the ledger open; a lock file beside the database says which, and where its service is reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import secrets
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from keepscore.boards import Board, board_from_dict
+from keepscore.errors import LedgerFull, LedgerInUse, LedgerUnavailable
+from keepscore.ledgers.base import (
+    Answered,
+    BoardRecord,
+    Checkpoint,
+    Claim,
+    DuplicateKeys,
+    Ledger,
+    Profile,
+    Slot,
+)
+from keepscore.ledgers.queries import migrations, named_queries
+from keepscore.scoring import Event, State
+
+__all__ = ["SqliteLedger"]
+
+#: Rows that one read brings at a time.
+CHUNK = 10_000
+#: Page cache of a connection, in KiB: the index of events by player is hit at random.
+CACHE_KIB = 65_536
+
+T = TypeVar("T")
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.decode
+
+
+class SqliteLedger(Ledger):
+    """A ledger in the SQLite database at `path` (`:memory:` for one that is gone with the process)."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._queries = named_queries("sqlite")
+        self._lock: LockFile | None = None
+        self._connections: list[sqlite3.Connection] = []
+        self._writing = ThreadPoolExecutor(1, "ledger-writer")
+        self._reading = self._writing if path == ":memory:" else ThreadPoolExecutor(1, "ledger-reader")
+
+    # -- running queries ------------------------------------------------------------------------------------------------
+
+    async def _run(self, pool: ThreadPoolExecutor, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connections[0 if pool is self._writing else -1]
+        return await asyncio.get_running_loop().run_in_executor(pool, _translated, work, connection)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._run(self._writing, lambda connection: _transaction(connection, work))
+
+    async def _read(self, query: str, *args: object) -> list[Any]:
+        sql = self._queries[query]
+        return await self._run(self._reading, lambda connection: connection.execute(sql, args).fetchall())
+
+    # -- life -----------------------------------------------------------------------------------------------------------
+
+    async def open(self, now: int) -> int:
+        if self.path != ":memory:":
+            self._lock = LockFile(f"{self.path}.lock")
+        try:
+            pools = [self._writing] if self._reading is self._writing else [self._writing, self._reading]
+            loop = asyncio.get_running_loop()
+            for pool in pools:
+                self._connections.append(await loop.run_in_executor(pool, _translated, self._connect, None))
+            await self._run(self._writing, self._migrate)
+            sql = self._queries["new_writer"]
+            return int(await self._write(lambda connection: connection.execute(sql, (now,)).fetchone()[0]))
+        except BaseException:
+            await self.close()
+            raise
+
+    def _connect(self, _: None) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        steps = migrations("sqlite")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > len(steps):
+            raise LedgerUnavailable(
+                f"the ledger {self.path} has schema version {version}, and this Keepscore knows {len(steps)}: use a newer Keepscore"
+            )
+        if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            raise LedgerUnavailable(f"{self.path} is a database of another program: name another file as the ledger")
+        for number, step in enumerate(steps[version:], version + 1):
+            # One transaction a migration, so that one that is cut short leaves nothing.
+            connection.executescript(f"BEGIN;\n{step}\nPRAGMA user_version = {number};\nCOMMIT;")
+
+    async def close(self) -> None:
+        for pool in {self._writing, self._reading}:
+            await asyncio.get_running_loop().run_in_executor(None, pool.shutdown)
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+        if self._lock is not None:
+            self._lock.release()
+
+    async def announce(self, url: str) -> None:
+        if self._lock is not None:
+            self._lock.write(url)
+
+    async def probe(self, now: int) -> None:
+        sql = self._queries["put_value"]
+        await self._write(lambda connection: connection.execute(sql, ("probe", str(now).encode())))
+
+    async def secret(self) -> bytes:
+        def work(connection: sqlite3.Connection) -> bytes:
+            connection.execute(self._queries["put_once"], ("secret", secrets.token_bytes(32)))
+            return bytes(connection.execute(self._queries["value"], ("secret",)).fetchone()[0])
+
+        return await self._write(work)
+
+    # -- events ---------------------------------------------------------------------------------------------------------
+
+    async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
+        rows = [
+            (*event[:8], event[8] and _encode(event[8]), event[9], None if event[10] is None else _encode(event[10]))
+            for event in events
+        ]
+
+        def work(connection: sqlite3.Connection) -> None:
+            if claims:
+                self._claim(connection, claims)
+            connection.executemany(self._queries["append_event"], rows)
+            self._save(connection, answers)
+
+        await self._write(work)
+
+    def _claim(self, connection: sqlite3.Connection, claims: Sequence[Claim]) -> None:
+        answered = {}
+        for claim in claims:
+            if not connection.execute(self._queries["claim_key"], claim).rowcount:
+                answered[claim] = Answered(*connection.execute(self._queries["claimed_key"], claim[:2]).fetchone())
+        if answered:
+            raise DuplicateKeys(answered)
+
+    async def save_answers(self, answers: Mapping[Claim, bytes]) -> None:
+        await self._write(lambda connection: self._save(connection, answers))
+
+    def _save(self, connection: sqlite3.Connection, answers: Mapping[Claim, bytes]) -> None:
+        rows = [(answer, claim.board, claim.key) for claim, answer in answers.items()]
+        connection.executemany(self._queries["save_answer"], rows)
+
+    async def events(self, board_id: int, after: Mapping[int, int]) -> AsyncIterator[list[Event]]:
+        for writer, last in sorted((await self.positions(board_id)).items()):
+            n = after.get(writer, 0)
+            while n < last:
+                rows = await self._read("events_of_writer", board_id, writer, n, CHUNK)
+                yield [_event(row) for row in rows]
+                n = rows[-1][2]
+
+    async def player_events(self, board_id: int, player: str) -> list[Event]:
+        return [_event(row) for row in await self._read("events_of_player", board_id, player)]
+
+    async def positions(self, board_id: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        rows = await self._read("next_writer", board_id, 0)
+        while rows:
+            found[rows[0][0]] = rows[0][1]
+            rows = await self._read("next_writer", board_id, rows[0][0])
+        return found
+
+    # -- boards ---------------------------------------------------------------------------------------------------------
+
+    async def boards(self) -> list[BoardRecord]:
+        return await self._run(self._writing, self._boards)
+
+    def _boards(self, connection: sqlite3.Connection) -> list[BoardRecord]:
+        rows = connection.execute(self._queries["current_boards"]).fetchall()
+        return [BoardRecord(id, version, board_from_dict(_decode(text)), meaning) for id, version, text, meaning in rows]
+
+    async def put_board(self, board: Board, same_meaning: bool, now: int) -> BoardRecord:
+        def work(connection: sqlite3.Connection) -> BoardRecord:
+            old = next((record for record in self._boards(connection) if record.board.name == board.name), None)
+            if old is None:
+                (board_id,) = connection.execute(self._queries["next_board_id"]).fetchone()
+                record = BoardRecord(board_id, 1, board, 1)
+            else:
+                version = old.version + 1
+                record = BoardRecord(old.id, version, board, old.meaning if same_meaning else version)
+            row = (record.id, record.version, record.meaning, board.name, _encode(board.to_dict()).decode(), now)
+            connection.execute(self._queries["put_board"], row)
+            return record
+
+        return await self._write(work)
+
+    async def delete_board(self, name: str, now: int) -> None:
+        await self._write(lambda connection: connection.execute(self._queries["delete_board"], (now, name)))
+
+    # -- checkpoints ----------------------------------------------------------------------------------------------------
+
+    async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None) -> Checkpoint:
+        def work(connection: sqlite3.Connection) -> Checkpoint:
+            (last,) = connection.execute(self._queries["last_checkpoint"], (board_id,)).fetchone()
+            begun = Checkpoint(last + 1, base or last + 1, meaning, dict(positions), False)
+            row = (board_id, begun.number, begun.base, meaning, msgspec.json.encode(begun.positions).decode())
+            connection.execute(self._queries["begin_checkpoint"], row)
+            return begun
+
+        return await self._write(work)
+
+    async def write_checkpoint(
+        self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]
+    ) -> None:
+        kept = [(board_id, *slot, player, *state, checkpoint) for player, state in states if state is not None]
+        gone = [(board_id, *slot, player) for player, state in states if state is None]
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.executemany(self._queries["put_standing"], kept)
+            connection.executemany(self._queries["remove_standing"], gone)
+
+        await self._write(work)
+
+    async def trim_checkpoint(self, board_id: int, slot: Slot, below: int, limit: int) -> int:
+        row = (board_id, *slot, below, limit)
+        return await self._write(lambda connection: connection.execute(self._queries["trim_standings"], row).rowcount)
+
+    async def finish_checkpoint(self, board_id: int, checkpoint: int) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(self._queries["finish_checkpoint"], (board_id, checkpoint))
+            connection.execute(self._queries["prune_checkpoints"], (board_id, checkpoint))
+
+        await self._write(work)
+
+    async def checkpoints(self, board_id: int) -> list[Checkpoint]:
+        rows = await self._read("checkpoints", board_id)
+        found = [
+            Checkpoint(number, base, meaning, {int(w): n for w, n in _decode(positions).items()}, bool(complete))
+            for number, base, meaning, positions, complete in rows
+        ]
+        while found and not found[0].complete:
+            found.pop(0)
+        return found
+
+    async def checkpoint_slots(self, board_id: int) -> list[Slot]:
+        found: list[Slot] = []
+        rows = await self._read("next_slot", board_id, "", "", "")
+        while rows:
+            found.append(Slot(*rows[0]))
+            rows = await self._read("next_slot", board_id, *rows[0])
+        return found
+
+    async def checkpoint_rows(
+        self, board_id: int, slot: Slot, first: int, last: int
+    ) -> AsyncIterator[list[tuple[str, int, int]]]:
+        player = ""
+        while rows := await self._read("standings", board_id, *slot, first, last, player, CHUNK):
+            yield rows
+            player = rows[-1][0]
+
+    # -- profiles -------------------------------------------------------------------------------------------------------
+
+    async def profiles(self) -> list[Profile]:
+        return [Profile(*row) for row in await self._read("profiles")]
+
+    async def put_profile(self, profile: Profile, now: int) -> None:
+        sql = self._queries["put_profile"]
+        await self._write(lambda connection: connection.execute(sql, (*profile, now)))
+
+
+class LockFile:
+    """A file that one process at a time holds; the system lets go of it when the process ends, however it ends."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as exc:
+            raise LedgerUnavailable(f"the ledger's folder cannot be written: {exc.strerror}: {path}") from exc
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            url = os.read(self._file, 1000).decode() or None
+            os.close(self._file)
+            user = f"the service at {url}: name it with --url" if url else "another process: stop it first"
+            raise LedgerInUse(f"the ledger {path.removesuffix('.lock')} is in use by {user}", url) from None
+        self.write("")
+
+    def write(self, text: str) -> None:
+        """Leave a text for those who find the file locked."""
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, text.encode(), 0)
+
+    def release(self) -> None:
+        """Let go."""
+        os.close(self._file)
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    event = Event(*row)
+    if event.segments is None and event.metadata is None:
+        return event
+    return event._replace(segments=row[8] and _decode(row[8]), metadata=row[10] and _decode(row[10]))
+
+
+def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        answer = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return answer
+
+
+def _translated(work: Callable[[Any], T], argument: Any) -> T:
+    try:
+        return work(argument)
+    except sqlite3.Error as exc:
+        if exc.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise LedgerFull("the disk of the ledger is full: make room; nothing was recorded") from exc
+        if exc.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            raise LedgerUnavailable("the ledger's file is not an SQLite database: name another file as the ledger") from exc
+        raise LedgerUnavailable(f"the ledger cannot be used: {exc}") from exc

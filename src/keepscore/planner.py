@@ -1,0 +1,103 @@
+"""From submissions to events: linked boards, corrections of sums, and the bounds that a result has to keep."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from keepscore.catalog import Catalog, LiveBoard
+from keepscore.engines.base import Ranking, RankingEngine, Update
+from keepscore.errors import InvalidScore, NotIncrementable, UnknownBoard
+from keepscore.guard import Submission, check_open
+from keepscore.scoring import Event, Kind
+
+__all__ = ["Plan", "Planner"]
+
+
+class Plan(NamedTuple):
+    """The events that one submission becomes, the first on its own board, and what the engine has to do for each."""
+
+    submission: Submission
+    boards: list[LiveBoard]
+    events: list[Event]
+    updates: list[Update]
+
+
+class Planner:
+    """Plans one group of submissions, in their order, each seeing what the ones before it do to the scores."""
+
+    def __init__(self, catalog: Catalog, engine: RankingEngine, writer: int, counts: dict[int, int]) -> None:
+        self._catalog = catalog
+        self._engine = engine
+        self._writer = writer
+        #: The number of the last planned event of each board.
+        self.counts = dict(counts)
+        self._running: dict[tuple[Ranking, str], int] = {}
+
+    async def plan(self, submission: Submission, ranked: bool) -> Plan:
+        """The events of one submission, or the error that keeps it out."""
+        live = submission.live
+        if live is not self._catalog.get(live.name):
+            live, submission = self._redirected(submission)
+        boards = [live, *self._catalog.links(live)] if live.board.also else [live]
+        amounts = [await self._amount(target, submission, own=target is live) for target in boards]
+        events = []
+        for target, (kind, amount) in zip(boards, amounts, strict=True):
+            n = self.counts[target.id] = self.counts.get(target.id, 0) + 1
+            _, player, _, _, at, received, _, segments, game_id, metadata, _ = submission
+            own = target is live
+            events.append(
+                Event(target.id, self._writer, n, player, kind, amount, at, received, segments, game_id, metadata if own else None)
+            )
+        updates = [target.update(event, ranked and target is live) for target, event in zip(boards, events, strict=True)]
+        return Plan(submission, boards, events, updates)
+
+    def _redirected(self, submission: Submission) -> tuple[LiveBoard, Submission]:
+        """A submission whose board was redefined while it waited, as the new definition takes it."""
+        live = self._catalog[submission.live.name]
+        if live.id != submission.live.id:
+            raise UnknownBoard(f"board {live.name!r} was deleted and made anew meanwhile: send it again")
+        if submission.kind == "increment" and live.board.operator in ("best", "first"):
+            raise NotIncrementable(f"board {live.name!r} takes no increments any more: its operator is now {live.board.operator!r}")
+        return live, submission._replace(live=live, route=live.route(submission.at, submission.segments))
+
+    async def _amount(self, target: LiveBoard, submission: Submission, own: bool) -> tuple[Kind, int]:
+        """What a submission means on a board: kind and amount of the event."""
+        board = target.board
+        route = submission.route if own else target.route(submission.at, submission.segments)
+        if not own and not submission.backfill:
+            check_open(target, route, submission.at, submission.received)
+        kind, amount = submission.kind, submission.amount
+        if kind == "score" and board.operator != "sum":
+            low, high = board.bounds
+            if not low <= amount <= high:
+                raise InvalidScore(f"score {board.shown(amount)} is outside the bounds of board {board.name!r}")
+            for ranking in route.rankings if board.operator == "last" else ():
+                self._running[ranking, submission.player] = amount
+            return "score", amount
+        if kind == "score" and own:
+            # An absolute score on a sum board: what is missing to it in the first window.
+            kind, amount = "correction", amount - await self._score(route.rankings[0], submission.player)
+        elif kind == "score":
+            kind = "increment"
+        await self._check_results(target, route.rankings, submission.player, amount)
+        return kind, amount
+
+    async def _check_results(self, target: LiveBoard, rankings: tuple[Ranking, ...], player: str, amount: int) -> None:
+        low, high = target.board.bounds
+        results = {}
+        for ranking in rankings:
+            results[ranking, player] = result = amount + await self._score(ranking, player)
+            if not low <= result <= high:
+                shown = target.board.shown
+                raise InvalidScore(
+                    f"{shown(amount)} more would make the {ranking.window} score {shown(result)}, outside the bounds of board "
+                    f"{target.name!r}: {shown(low)} to {shown(high)}"
+                )
+        self._running.update(results)
+
+    async def _score(self, ranking: Ranking, player: str) -> int:
+        running = self._running.get((ranking, player))
+        if running is None:
+            (state,) = await self._engine.states(ranking, [player])
+            running = 0 if state is None else state.score
+        return running

@@ -1,0 +1,238 @@
+"""All reads: which ranking is meant, what of it, and how its ranks are numbered."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+from collections.abc import Awaitable, Callable, Hashable, Sequence, Set
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeVar, get_args
+
+import msgspec
+
+from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
+from keepscore.boards import RankKind
+from keepscore.catalog import Catalog, LiveBoard
+from keepscore.engines.base import Page, Ranking, RankingEngine
+from keepscore.errors import InvalidField, InvalidPage, InvalidScore, UnknownPlayer
+from keepscore.feeds.base import Feed
+from keepscore.guard import check_player
+from keepscore.ordering import Row, number_rows, percentile
+
+__all__ = ["MAX_AROUND", "MAX_LIMIT", "MAX_LOOKUP", "Reader", "View"]
+
+#: Standings of one page.
+MAX_LIMIT = 1000
+#: Players above and below, each.
+MAX_AROUND = 500
+#: Players of one lookup.
+MAX_LOOKUP = 1000
+#: Pages that are remembered, and shared by concurrent readers, until their ranking changes.
+MAX_PAGES = 10_000
+
+T = TypeVar("T")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class View(NamedTuple):
+    """What a reader looks at: a ranking, and how ranks are numbered in it."""
+
+    live: LiveBoard
+    ranking: Ranking
+    rank: RankKind
+
+    @property
+    def labels(self) -> tuple[str, str, str, str | None]:
+        """Board, window, window id and segment, as answers begin."""
+        return self.live.name, self.ranking.window, self.ranking.window_id, self.ranking.segment or None
+
+
+class Reader:
+    """Reads rankings. Each change of a ranking counts in its version, by which answers can be remembered."""
+
+    def __init__(self, catalog: Catalog, engine: RankingEngine, feed: Feed, secret: bytes, clock: Callable[[], int]) -> None:
+        self._catalog = catalog
+        self._engine = engine
+        self._secret = secret
+        self._clock = clock
+        self._versions: dict[Ranking, int] = {}
+        self._epoch = 0
+        self._pages: dict[Hashable, tuple[object, Any]] = {}
+        self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
+        #: Names of players, by id.
+        self.names: dict[str, str] = {}
+        feed.listen(self._changed)
+
+    def _changed(self, rankings: Set[Ranking]) -> None:
+        versions = self._versions
+        for ranking in rankings:
+            versions[ranking] = versions.get(ranking, 0) + 1
+
+    def forget(self) -> None:
+        """Make all that is remembered old: definitions or names have changed."""
+        self._epoch += 1
+        self._versions.clear()
+        self._pages.clear()
+
+    def version(self, ranking: Ranking) -> tuple[int, int]:
+        """What changes whenever an answer from this ranking may."""
+        return self._epoch, self._versions.get(ranking, 0)
+
+    async def shared(self, key: Hashable, ranking: Ranking, make: Callable[[], Awaitable[T]]) -> T:
+        """What `make` gives: made once for all who ask at the same time, and kept until the ranking changes."""
+        version = self.version(ranking)
+        known = self._pages.get(key)
+        if known is not None and known[0] == version:
+            found: T = known[1]
+            return found
+        under_way: asyncio.Future[T] | None = self._under_way.get((key, version))
+        if under_way is None:
+            under_way = asyncio.ensure_future(make())
+            self._under_way[key, version] = under_way
+            under_way.add_done_callback(lambda _: self._under_way.pop((key, version)))
+        made: T = await asyncio.shield(under_way)
+        if len(self._pages) >= MAX_PAGES:
+            self._pages.clear()
+        self._pages[key] = version, made
+        return made
+
+    def view(
+        self,
+        board: str,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> View:
+        """The view that a reader names; what is not named is the board's default and the present."""
+        live = self._catalog[board]
+        if rank is None:
+            kind = live.board.rank
+        elif rank in get_args(RankKind):
+            kind = rank  # type: ignore[assignment]
+        else:
+            raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
+        return View(live, live.ranking(window, window_id, segment, self._clock()), kind)
+
+    # -- reads ----------------------------------------------------------------------------------------------------------
+
+    async def top(self, view: View, limit: int = 100, offset: int = 0, cursor: str | None = None) -> Top:
+        """A page of the ranking, by offset or behind a cursor. O(log N + limit)."""
+        _within("limit", limit, 1, MAX_LIMIT)
+        _within("offset", offset, 0, 10**15)
+        if cursor is None:
+            page = await self._engine.page(view.ranking, offset, limit)
+        elif offset:
+            raise InvalidPage("give offset or cursor, not both")
+        else:
+            page = await self._engine.page_after(view.ranking, self._opened(view, cursor), limit)
+        more = page.rows and page.first.unique - 1 + len(page.rows) < page.total
+        return Top(
+            *view.labels,
+            page.total,
+            _time(self._clock()),
+            self._standings(view, page),
+            self._sealed(view, page.rows[-1]) if more else None,
+        )
+
+    async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
+        """Where a player stands, with some above and below. O(log N + around)."""
+        _within("around", around, 0, MAX_AROUND)
+        (place,) = await self._engine.places(view.ranking, [check_player(player)])
+        if place is None:
+            _, window, window_id, segment = view.labels
+            where = f"{window} {window_id}" + (f", {segment}" if segment else "")
+            raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where})")
+        score, since, ranks, total = place
+        near = await self._around(view, ranks.unique, around) if around else []
+        return PlayerPlace(
+            *view.labels,
+            player,
+            self.names.get(player),
+            getattr(ranks, view.rank),
+            view.live.board.shown(score),
+            _time(since),
+            percentile(ranks.unique, total),
+            total,
+            RankNumbers(*ranks),
+            near,
+        )
+
+    async def around(self, view: View, rank: int, around: int = 50) -> Around:
+        """The players from `around` above a rank to `around` below it. O(log N + around)."""
+        _within("rank", rank, 1, 10**15)
+        _within("around", around, 0, MAX_AROUND)
+        standings = await self._around(view, rank, around)
+        total = (await self._engine.page(view.ranking, 0, 0)).total
+        return Around(*view.labels, rank, total, standings)
+
+    async def _around(self, view: View, unique: int, around: int) -> list[Standing]:
+        first = max(0, unique - 1 - around)
+        return self._standings(view, await self._engine.page(view.ranking, first, unique + around - first))
+
+    async def lookup(self, view: View, players: Sequence[str]) -> Lookup:
+        """Some players, in the order of their ranks. O(log N) each."""
+        if not 1 <= len(players) <= MAX_LOOKUP:
+            raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
+        wanted = list(dict.fromkeys(check_player(player) for player in players))
+        places = await self._engine.places(view.ranking, wanted)
+        found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
+        found.sort(key=lambda pair: pair[0].ranks.unique)
+        shown = view.live.board.shown
+        standings = [
+            Standing(getattr(p.ranks, view.rank), player, self.names.get(player), shown(p.score), _time(p.since), 0)
+            for p, player in found
+        ]
+        missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
+        total = found[0][0].total if found else (await self._engine.page(view.ranking, 0, 0)).total
+        return Lookup(*view.labels, total, standings, missing)
+
+    async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
+        """How many players have a score from `low` to `high`. O(log N)."""
+        bounds = [None if bound is None else self._bound(view, bound) for bound in (low, high)]
+        return Count(*view.labels, low, high, await self._engine.count(view.ranking, *bounds))
+
+    @staticmethod
+    def _bound(view: View, bound: Decimal | int) -> int:
+        try:
+            return view.live.board.stored(bound)
+        except InvalidScore as exc:
+            raise InvalidScore(f"min or max: {exc}") from None
+
+    # -- parts ----------------------------------------------------------------------------------------------------------
+
+    def _standings(self, view: View, page: Page) -> list[Standing]:
+        ranks = number_rows(view.rank, page.first, page.rows)
+        shown, name = view.live.board.shown, self.names.get
+        return [
+            Standing(rank, player, name(player), shown(score), _time(since), 0)
+            for rank, (player, score, since) in zip(ranks, page.rows, strict=True)
+        ]
+
+    def _sealed(self, view: View, row: Row) -> str:
+        text = msgspec.json.encode([view.ranking, row])
+        mark = hmac.digest(self._secret, text, "sha256")[:16]
+        return base64.urlsafe_b64encode(mark + text).decode().rstrip("=")
+
+    def _opened(self, view: View, cursor: str) -> Row:
+        wrong = InvalidPage("cursor is not one that this service gave for this ranking: take next_cursor as it is")
+        try:
+            sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+            ranking, row = msgspec.json.decode(sealed[16:], type=tuple[Ranking, Row])
+        except (ValueError, msgspec.MsgspecError):
+            raise wrong from None
+        # The whole text is compared: the last letter of base64 has bits that decoding passes over.
+        if ranking != view.ranking or not hmac.compare_digest(self._sealed(view, row).encode(), cursor.encode()):
+            raise wrong
+        return row
+
+
+def _within(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise InvalidPage(f"{name} = {value} is out of range: {low} to {high}")
+
+
+def _time(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)

@@ -1,0 +1,56 @@
+"""Answers to submissions."""
+
+from __future__ import annotations
+
+from keepscore.answers import Receipt, WindowReceipt
+from keepscore.engines.base import Change, RankingEngine
+from keepscore.ordering import percentile
+from keepscore.planner import Plan
+
+__all__ = ["present_receipt", "receipt"]
+
+
+def receipt(plan: Plan, changes: list[Change]) -> Receipt:
+    """The answer to a submission whose changes are known, one for each window."""
+    live = plan.boards[0]
+    shown = live.board.shown if live.board.decimals else int
+    windows: dict[str, WindowReceipt] = {}
+    for span, change in zip(plan.submission.route.spans, changes, strict=True):
+        score, _, previous, rank, unique, total = change
+        moved = 0 if previous is None else previous - rank
+        windows[span.window] = WindowReceipt(span.id, shown(score), rank, previous, moved, percentile(unique, total), total)
+    return _with_headline(plan, windows, changes[0].updated)
+
+
+async def present_receipt(plan: Plan, engine: RankingEngine, changes: list[Change]) -> Receipt:
+    """The answer to a submission from where the player stands now; what was before comes from `changes`, where there are any."""
+    live, submission = plan.boards[0], plan.submission
+    windows: dict[str, WindowReceipt] = {}
+    for i, span in enumerate(submission.route.spans):
+        (place,) = await engine.places(submission.route.rankings[i], [submission.player])
+        if place is None:
+            windows[span.window] = WindowReceipt(span.id, live.board.shown(submission.amount), None, None, None, None, None)
+            continue
+        rank: int = getattr(place.ranks, live.board.rank)
+        previous = changes[i].previous if changes else rank
+        moved = 0 if previous is None else previous - rank
+        share = percentile(place.ranks.unique, place.total)
+        windows[span.window] = WindowReceipt(span.id, live.board.shown(place.score), rank, previous, moved, share, place.total)
+    updated = bool(changes) and live.board.shown(changes[0].score) != next(iter(windows.values())).score
+    return _with_headline(plan, windows, updated)
+
+
+def _with_headline(plan: Plan, windows: dict[str, WindowReceipt], updated: bool) -> Receipt:
+    head = next(iter(windows.values()))
+    return Receipt(
+        plan.boards[0].name,
+        plan.submission.player,
+        head.score,
+        updated,
+        head.rank,
+        head.previous_rank,
+        head.rank_change,
+        head.percentile,
+        head.total_players,
+        windows,
+    )

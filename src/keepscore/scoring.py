@@ -1,0 +1,107 @@
+"""Folds: how the events of one player become that player's state. Pure, and the only place that knows the operators.
+
+`best`, `sum` and `first` give the same state for any order of the events. `last` is folded in the order of the events' times
+(then of their writers and numbers); an event that is older than the state answers None, which means: restate this player from
+all of the events. Times are cut to the board's resolution before they get here (`cut`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
+
+from keepscore.boards import Board
+
+__all__ = ["Event", "Fold", "Kind", "State", "cut", "fold_all", "fold_for"]
+
+#: What an event does: it sets a score, adds an amount, or adds the difference that a correction of a sum makes.
+Kind = Literal["score", "increment", "correction"]
+
+
+class State(NamedTuple):
+    """The score of one player in one ranking, and since when (milliseconds)."""
+
+    score: int
+    since: int
+
+
+class Event(NamedTuple):
+    """An immutable row of the ledger. `(board, writer, n)` is its identity; times are in milliseconds."""
+
+    board: int
+    writer: int
+    n: int
+    player: str
+    kind: Kind
+    amount: int
+    at: int
+    received: int
+    segments: dict[str, str] | None = None
+    game_id: str | None = None
+    metadata: object = None
+
+
+#: (state or None, kind, amount, time) → the new state, or None where the player has to be restated.
+Fold = Callable[[State | None, Kind, int, int], State | None]
+
+
+def cut(board: Board, at: int) -> int:
+    """A time in whole steps of the board's resolution, in milliseconds."""
+    return at - at % board.resolution_ms
+
+
+def fold_for(board: Board) -> Fold:
+    """The fold of a board's operator and order."""
+    if board.operator == "best":
+        return _best_low if board.order == "asc" else _best_high
+    if board.operator == "first":
+        return _first_low if board.order == "asc" else _first_high
+    return _sum if board.operator == "sum" else _last
+
+
+def _best_high(state: State | None, kind: Kind, amount: int, at: int) -> State | None:
+    if state is None or amount > state[0] or (amount == state[0] and at < state[1]):
+        return State(amount, at)
+    return state
+
+
+def _best_low(state: State | None, kind: Kind, amount: int, at: int) -> State | None:
+    if state is None or amount < state[0] or (amount == state[0] and at < state[1]):
+        return State(amount, at)
+    return state
+
+
+def _first_high(state: State | None, kind: Kind, amount: int, at: int) -> State | None:
+    # Two scores of the same time: the better counts, so that the order of arrival does not matter.
+    if state is None or at < state[1] or (at == state[1] and amount > state[0]):
+        return State(amount, at)
+    return state
+
+
+def _first_low(state: State | None, kind: Kind, amount: int, at: int) -> State | None:
+    if state is None or at < state[1] or (at == state[1] and amount < state[0]):
+        return State(amount, at)
+    return state
+
+
+def _sum(state: State | None, kind: Kind, amount: int, at: int) -> State | None:
+    if state is None:
+        return State(amount, at)
+    return State(state[0] + amount, at if at > state[1] else state[1])
+
+
+def _last(state: State | None, kind: Kind, amount: int, at: int) -> State | None:
+    if state is None:
+        return State(amount, at)
+    if at < state[1]:
+        return None
+    return State(amount if kind == "score" else state[0] + amount, at)
+
+
+def fold_all(board: Board, events: Iterable[Event]) -> State | None:
+    """The state of one player in one ranking from all of that player's events there, given in any order. O(n log n)."""
+    fold = fold_for(board)
+    state: State | None = None
+    for event in sorted(events, key=lambda e: (cut(board, e.at), e.writer, e.n)):
+        state = fold(state, event.kind, event.amount, cut(board, event.at))
+    return state

@@ -1,0 +1,87 @@
+"""Does every ranking show what the ledger says? A complete comparison, beside running writes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from keepscore.answers import Difference, Verification
+from keepscore.catalog import LiveBoard
+from keepscore.engines.base import Ranking, RankingEngine
+from keepscore.ledgers.base import Ledger
+from keepscore.ordering import KeyCodec, Row
+from keepscore.replay import fold_ledger, restated
+from keepscore.scoring import State
+
+__all__ = ["verify_board"]
+
+#: Differences that are listed; there may be more.
+MAX_DIFFERENCES = 1000
+#: Rows compared at a time.
+CHUNK = 1000
+
+
+async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, quiet: asyncio.Lock) -> Verification:
+    """Compare all that the engine shows of a board with the fold of its events. O(events + states).
+
+    While it runs, scores come in: whoever differs is looked at once more with the writer held (`quiet`), one by one.
+    """
+    folded = await fold_ledger(ledger, live, await engine.applied(live.id) or {})
+    shown = set(await engine.rankings(live.id))
+    differences: list[Difference] = []
+    for ranking in sorted({*folded.states, *shown}):
+        if 0 < folded.expiries.get(ranking, 0) <= now and ranking not in shown:
+            continue
+        suspects = await _suspects(engine, live, ranking, dict(folded.states.get(ranking, {})))
+        for suspect in suspects:
+            if len(differences) < MAX_DIFFERENCES:
+                differences += await _settled(ledger, engine, live, ranking, suspect, quiet)
+    differences += await _unapplied(ledger, engine, live, quiet)
+    players = len(set().union(*folded.states.values()))
+    return Verification(live.name, folded.events, len(folded.states), players, differences)
+
+
+async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, expected: dict[str, State]) -> Iterable[str]:
+    """The players of a ranking who are not shown as expected, or not in their place."""
+    codec = KeyCodec(live.board)
+    found: list[str] = []
+    last: bytes | None = None
+    page = await engine.page(ranking, 0, CHUNK)
+    while page.rows:
+        for row in page.rows:
+            key = codec.encode(*row)
+            misplaced = last is not None and (key > last if live.board.order == "desc" else key < last)
+            if expected.pop(row.player, None) != (row.score, row.since) or misplaced:
+                found.append(row.player)
+            last = key
+        await asyncio.sleep(0)
+        page = await engine.page_after(ranking, page.rows[-1], CHUNK)
+    return [*found, *expected]
+
+
+async def _settled(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, quiet: asyncio.Lock
+) -> list[Difference]:
+    """The difference that one player makes while nothing is on its way, if there is one."""
+    async with quiet:
+        wanted = await restated(ledger, live, player, ranking, await engine.applied(live.id) or {})
+        (shown,) = await engine.states(ranking, [player])
+        (place,) = await engine.places(ranking, [player])
+        row = (await engine.page(ranking, place.ranks.unique - 1, 1)).rows if place else []
+    if wanted == shown and row == ([] if wanted is None else [Row(player, *wanted)]):
+        return []
+    return [Difference(ranking.window, ranking.window_id, ranking.segment or None, player, _text(wanted), _text(shown))]
+
+
+async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: asyncio.Lock) -> list[Difference]:
+    async with quiet:
+        recorded, applied = await ledger.positions(live.id), await engine.applied(live.id) or {}
+    return [
+        Difference("all", "", None, "", f"events up to {n} of writer {writer}", f"events up to {applied.get(writer, 0)}")
+        for writer, n in recorded.items()
+        if n != applied.get(writer, 0)
+    ]
+
+
+def _text(state: State | None) -> str | None:
+    return state and f"{state.score} since {state.since}"
