@@ -169,6 +169,11 @@ class UnknownRoute(NotFound):
 class MethodNotAllowed(KeepscoreError):
     """The address exists, but not with that method."""
 
+    def __init__(self, message: str, allowed: str) -> None:
+        super().__init__(message)
+        #: The methods that the address takes, comma-separated.
+        self.allowed = allowed
+
 
 class Conflict(KeepscoreError):
     """The request does not fit what is there."""

@@ -1,0 +1,144 @@
+"""What the API takes: queries and bodies, each a struct that refuses unknown fields."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+
+from keepscore.entries import Entry
+from keepscore.errors import InvalidField
+
+__all__ = [
+    "AmountBody",
+    "AroundQuery",
+    "BatchBody",
+    "BatchQuery",
+    "CountQuery",
+    "EntryBody",
+    "LookupBody",
+    "NameBody",
+    "PlayerQuery",
+    "ScoreBody",
+    "TopQuery",
+    "ViewQuery",
+    "number",
+]
+
+#: A number as it was written, so that no digit is lost on the way to a board with decimals.
+Number = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number"})]
+
+
+class ViewQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which ranking: window (default: the board's first), window_id (default: now), segment (`region:eu`), numbering of ranks."""
+
+    window: str | None = None
+    window_id: str | None = None
+    segment: str | None = None
+    rank: str | None = None
+
+
+class TopQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
+    """Which page of a ranking."""
+
+    limit: int = 100
+    offset: int = 0
+    cursor: str | None = None
+
+
+class PlayerQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
+    """How many players above and below."""
+
+    around: int = 0
+
+
+class AroundQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
+    """How many players above and below."""
+
+    around: int = 50
+
+
+class CountQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
+    """Which scores."""
+
+    min: Decimal | None = None
+    max: Decimal | None = None
+
+
+class BatchQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Whether receipts are wanted, and whether scores count in closed windows, too."""
+
+    results: bool = False
+    backfill: bool = False
+
+
+class _Submission(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    player_id: str
+    at: str | None = None
+    segments: dict[str, str] | None = None
+    game_id: str | None = None
+    metadata: Any = None
+    idempotency_key: str | None = None
+
+
+class ScoreBody(_Submission, forbid_unknown_fields=True, kw_only=True):
+    """A score."""
+
+    score: Number
+
+
+class AmountBody(_Submission, forbid_unknown_fields=True, kw_only=True):
+    """An amount to add."""
+
+    amount: Number
+
+
+class EntryBody(_Submission, forbid_unknown_fields=True, kw_only=True):
+    """One submission of a batch: `score` or `amount`."""
+
+    score: Number | None = None
+    amount: Number | None = None
+
+    def entry(self) -> Entry:
+        """The entry that it stands for."""
+        return Entry(
+            player_id=self.player_id,
+            score=None if self.score is None else number("score", self.score),
+            amount=None if self.amount is None else number("amount", self.amount),
+            at=self.at,
+            segments=self.segments,
+            game_id=self.game_id,
+            metadata=self.metadata,
+            idempotency_key=self.idempotency_key,
+        )
+
+
+class BatchBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Up to 10,000 submissions. Each is decoded by itself, so that a bad one does not spoil the others."""
+
+    scores: list[msgspec.Raw]
+
+
+class LookupBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Up to 1,000 players."""
+
+    player_ids: list[str]
+
+
+class NameBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A player's name to show."""
+
+    name: str | None
+
+
+def number(field: str, raw: msgspec.Raw) -> int | Decimal:
+    """The number that was written, exactly."""
+    text = bytes(raw)
+    try:
+        return int(text)
+    except ValueError:
+        if text[:1] in b"-0123456789":
+            return Decimal(text.decode())
+        shown = text.decode()
+        raise InvalidField(f"{field} = {shown[:60]} cannot be used: write a number") from None

@@ -1,0 +1,273 @@
+"""A thin ASGI layer: routes by the raw path, typed queries and bodies, problem+json, ETags.
+
+Why no framework: the hottest routes have to be answered within a few microseconds of a constant answer, so they would need a router
+of their own in front of a framework's, and player ids with an encoded slash (`a%2Fb`) are lost once a path is decoded as a whole.
+One router for all routes is less than two. Paths are split before they are decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, unquote_to_bytes
+
+import msgspec
+
+from keepscore.answers import encode
+from keepscore.errors import BodyTooLarge, InvalidField, MalformedBody, MethodNotAllowed, UnknownRoute
+from keepscore.web.problems import problem_of
+
+__all__ = ["Answer", "App", "NoBody", "NoQuery", "Request", "Route", "Text"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+#: Bytes of a body, unless the route takes more.
+MAX_BODY = 1 << 20
+
+Q = TypeVar("Q", bound=msgspec.Struct)
+B = TypeVar("B")
+
+
+class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """A route without parameters."""
+
+
+class NoBody(msgspec.Struct):
+    """A route without a body."""
+
+
+class Request(Generic[Q, B]):
+    """What a handler gets."""
+
+    __slots__ = ("body", "headers", "path", "query", "query_string", "raw_body")
+
+    def __init__(self, path: list[str], headers: list[tuple[bytes, bytes]], query: Q, query_string: bytes) -> None:
+        #: The decoded variable parts of the path, in order.
+        self.path = path
+        self.headers = headers
+        self.query = query
+        self.query_string = query_string
+        self.body: B
+        self.raw_body = b""
+
+    def header(self, name: bytes) -> str | None:
+        """A header by its lower-case name."""
+        for key, value in self.headers:
+            if key == name:
+                return value.decode("latin-1")
+        return None
+
+
+class Text(NamedTuple):
+    """An answer that is encoded already."""
+
+    body: bytes
+    kind: bytes
+
+
+class Answer(NamedTuple):
+    """What a handler gives: a struct to encode (or Text, or None for an empty answer), a status, and headers."""
+
+    content: Any
+    status: int = 200
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    #: What changes when the content does. With it, a client that knows the content gets 304.
+    etag: str | None = None
+
+
+class Route(NamedTuple):
+    """One address and method of the service. `{name}` in the path stands for a variable part."""
+
+    method: str
+    path: str
+    handler: Callable[[Any], Awaitable[Answer]]
+    summary: str
+    query: type[msgspec.Struct] = NoQuery
+    body: Any = NoBody
+    #: Structs of the answers by status, for the API's description.
+    answers: dict[int, Any] = {}
+    max_body: int = MAX_BODY
+
+
+class _Node:
+    """A place in the tree of paths."""
+
+    __slots__ = ("parts", "routes", "variable")
+
+    def __init__(self) -> None:
+        self.parts: dict[str, _Node] = {}
+        self.variable: _Node | None = None
+        self.routes: dict[str, tuple[Route, Any]] = {}
+
+
+class App:
+    """An ASGI application that answers the given routes."""
+
+    def __init__(self, routes: list[Route]) -> None:
+        self._root = _Node()
+        for route in routes:
+            node = self._root
+            for part in route.path.split("/")[1:]:
+                if part.startswith("{"):
+                    node.variable = node = node.variable or _Node()
+                else:
+                    node = node.parts.setdefault(part, _Node())
+            decoder = None if route.body in (NoBody, bytes) else msgspec.json.Decoder(route.body)
+            node.routes[route.method] = (route, decoder)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        headers = scope["headers"]
+        try:
+            answer = await self._answer(scope, headers, receive)
+        except Exception as error:
+            problem = problem_of(error)
+            extra = ((b"allow", error.allowed.encode()),) if isinstance(error, MethodNotAllowed) else ()
+            answer = Answer(Text(encode(problem), b"application/problem+json"), problem.status, extra)
+        await _send(answer, headers, scope["method"] == "HEAD", send)
+
+    async def _answer(self, scope: Scope, headers: list[tuple[bytes, bytes]], receive: Receive) -> Answer:
+        route, decoder, variables = self._find(scope)
+        query_string: bytes = scope["query_string"]
+        request: Request[Any, Any] = Request(variables, headers, _query(route.query, query_string), query_string)
+        if route.body is not NoBody:
+            request.raw_body = await _read(receive, headers, route.max_body)
+            request.body = request.raw_body if decoder is None else decoded(decoder, request.raw_body)
+        return await route.handler(request)
+
+    def _find(self, scope: Scope) -> tuple[Route, Any, list[str]]:
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        variables: list[str] = []
+        node, parent, part = self._root, self._root, ""
+        for part in raw.decode("latin-1").split("/")[1:]:
+            parent = node
+            following = parent.parts.get(part)
+            if following is None:
+                following = parent.variable
+                if following is None or not part:
+                    raise _unknown(scope)
+                variables.append(_unquoted(part))
+            node = following
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        found = node.routes.get(method)
+        if found is None and parent.variable is not None and method in parent.variable.routes:
+            # A player may be called what an address is called: GET …/players/lookup.
+            return (*parent.variable.routes[method], [*variables, _unquoted(part)])
+        if found is None:
+            if not node.routes:
+                raise _unknown(scope)
+            allowed = ", ".join(sorted(node.routes))
+            raise MethodNotAllowed(f"{scope['path']} does not take {method}: it takes {allowed}", allowed)
+        return (*found, variables)
+
+
+def _unknown(scope: Scope) -> UnknownRoute:
+    return UnknownRoute(f"{scope['path']} is not an address of this service: /docs lists them all")
+
+
+def _unquoted(part: str) -> str:
+    if "%" not in part and part.isascii():
+        return part
+    try:
+        return unquote_to_bytes(part.encode("latin-1")).decode()
+    except UnicodeDecodeError:
+        raise InvalidField(f"{part!r} in the address is not percent-encoded UTF-8") from None
+
+
+async def _send(answer: Answer, headers: list[tuple[bytes, bytes]], head: bool, send: Send) -> None:
+    content, status, extra, etag = answer
+    if etag is not None:
+        tag = etag.encode()
+        extra = (*extra, (b"etag", tag))
+        if any(name == b"if-none-match" and (tag in value or value == b"*") for name, value in headers):
+            await send({"type": "http.response.start", "status": 304, "headers": list(extra)})
+            await send({"type": "http.response.body", "body": b""})
+            return
+    if type(content) is Text:
+        body, kind = content
+    elif content is None:
+        body, kind = b"", b"text/plain"
+    else:
+        body, kind = encode(content), b"application/json"
+    start = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *extra]
+    await send({"type": "http.response.start", "status": status, "headers": start})
+    await send({"type": "http.response.body", "body": b"" if head else body})
+
+
+def _query(kind: type[msgspec.Struct], text: bytes) -> Any:
+    if not text:
+        return kind()
+    try:
+        pairs = dict(parse_qsl(text.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=20))
+        return msgspec.convert(pairs, kind, strict=False)
+    except msgspec.ValidationError as exc:
+        known = ", ".join(kind.__struct_fields__) or "none"
+        raise InvalidField(f"{_explained(exc, pairs)}; this address takes the parameters: {known}") from None
+    except ValueError:
+        raise InvalidField(f"{text.decode('latin-1')!r} is not a list of parameters: write name=value&name=value") from None
+
+
+async def _read(receive: Receive, headers: list[tuple[bytes, bytes]], limit: int) -> bytes:
+    too_large = BodyTooLarge(f"the body is larger than {limit} bytes, the most that this address takes")
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit() and int(value) > limit:
+            raise too_large
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body"):
+        chunks = [body]
+        size = len(body)
+        while message.get("more_body"):
+            message = await receive()
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if size > limit:
+                raise too_large
+        body = b"".join(chunks)
+    if len(body) > limit:
+        raise too_large
+    return body
+
+
+def decoded(decoder: msgspec.json.Decoder[Any], body: bytes | msgspec.Raw) -> Any:
+    """A typed body, or the error that names the field and the value that are wrong."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as exc:
+        raise InvalidField(_explained(exc, msgspec.json.decode(body))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        raise MalformedBody(f"the body is not JSON: {exc}") from None
+    except RecursionError:
+        raise MalformedBody("the body is nested too deeply") from None
+
+
+def _explained(exc: msgspec.ValidationError, data: object) -> str:
+    """A validation error with the field's name and value."""
+    problem, _, path = str(exc).partition(" - at `")
+    path = path.rstrip("`")
+    value = data
+    for part in path.replace("[", ".[").split(".")[1:]:
+        try:
+            value = value[int(part[1:-1])] if part.startswith("[") else value[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError, ValueError):
+            break
+    where = "" if path in ("", "$") else f" in {path.removeprefix('$.')}"
+    if "missing required" in problem:
+        return problem + where
+    if "unknown field" in problem:
+        field = problem.split("`")[1]
+        return f"{problem}{where}: {field} = {_short(value.get(field)) if isinstance(value, dict) else '?'}"
+    field = path.removeprefix("$.") or "body"
+    return f"{field} = {_short(value)} cannot be used: {problem}"
+
+
+def _short(value: object) -> str:
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"

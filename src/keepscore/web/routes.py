@@ -1,0 +1,295 @@
+"""The routes of `/v1`."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import msgspec
+
+from keepscore import answers
+from keepscore.boards import board_from_dict
+from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError
+from keepscore.leaderboards import MAX_BATCH, BoardInfo, Leaderboards
+from keepscore.reader import View
+from keepscore.web.bodies import (
+    AmountBody,
+    AroundQuery,
+    BatchBody,
+    BatchQuery,
+    CountQuery,
+    EntryBody,
+    LookupBody,
+    NameBody,
+    PlayerQuery,
+    ScoreBody,
+    TopQuery,
+    ViewQuery,
+    number,
+)
+from keepscore.web.http import Answer, NoBody, NoQuery, Request, Route, Text, decoded
+from keepscore.web.problems import Problem
+
+__all__ = ["Api"]
+
+#: Bytes of a batch.
+MAX_BATCH_BODY = 8 << 20
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+def _cached(seconds: int) -> Headers:
+    return (b"cache-control", b"public, max-age=%d" % seconds), (b"surrogate-control", b"max-age=%d" % seconds)
+
+
+NO_STORE: Headers = (b"cache-control", b"no-store"), (b"surrogate-control", b"no-store")
+FOR_TOP = _cached(60)
+FOR_PLAYER = _cached(10)
+
+_entry = msgspec.json.Decoder(EntryBody)
+
+
+class Status(msgspec.Struct):
+    """Whether the service is up."""
+
+    status: str
+
+
+class Boards(msgspec.Struct):
+    """All boards."""
+
+    boards: list[Any]
+
+
+class Api:
+    """Handlers of one service."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._lb = leaderboards
+        # A ranking's version starts anew with the process, so that its tags must not be those of another.
+        self._instance = secrets.token_hex(4)
+
+    def routes(self) -> list[Route]:
+        """All routes of `/v1`, and what load balancers ask."""
+        board = "/v1/boards/{board}"
+        receipt = {200: answers.Receipt}
+        return [
+            Route("GET", "/v1/boards", self.boards, "All boards", answers={200: Boards}),
+            Route("GET", board, self.board, "A board's definition", answers={200: dict}),
+            Route("PUT", board, self.put_board, "Define or change a board", body=dict[str, Any], answers={200: dict, 201: dict}),
+            Route("DELETE", board, self.delete_board, "Delete a board", answers={204: None}),
+            Route("POST", board + "/scores", self.submit, "Submit a score", body=ScoreBody, answers=receipt),
+            Route("POST", board + "/increments", self.increment, "Add to a score", body=AmountBody, answers=receipt),
+            Route(
+                "POST",
+                board + "/scores/batch",
+                self.submit_batch,
+                "Submit up to 10,000 scores or amounts",
+                query=BatchQuery,
+                body=BatchBody,
+                answers={200: answers.BatchReceipt},
+                max_body=MAX_BATCH_BODY,
+            ),
+            Route("GET", board + "/top", self.top, "A page of a ranking", query=TopQuery, answers={200: answers.Top}),
+            Route(
+                "GET",
+                board + "/players/{player_id}",
+                self.player,
+                "Where a player stands",
+                query=PlayerQuery,
+                answers={200: answers.PlayerPlace},
+            ),
+            Route(
+                "GET", board + "/ranks/{rank}", self.around, "Players around a rank", query=AroundQuery, answers={200: answers.Around}
+            ),
+            Route(
+                "POST",
+                board + "/players/lookup",
+                self.lookup,
+                "Up to 1,000 players in rank order",
+                query=ViewQuery,
+                body=LookupBody,
+                answers={200: answers.Lookup},
+            ),
+            Route("GET", board + "/count", self.count, "How many players", query=CountQuery, answers={200: answers.Count}),
+            Route("POST", board + "/verify", self.verify, "Compare with the ledger", answers={200: answers.Verification}),
+            Route("GET", "/v1/players/{player_id}", self.profile, "A player's profile", answers={200: answers.Profile}),
+            Route("PUT", "/v1/players/{player_id}", self.rename, "Name a player", body=NameBody, answers={200: answers.Profile}),
+            Route("GET", "/healthz", self.healthz, "Is the process alive?", answers={200: Status}),
+            Route("GET", "/readyz", self.readyz, "Do ledger and engine work?", answers={200: Status, 503: Problem}),
+        ]
+
+    # -- boards ---------------------------------------------------------------------------------------------------------
+
+    async def boards(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """All boards."""
+        return Answer(Boards([_definition(info) for info in await self._lb.boards()]))
+
+    async def board(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """One board."""
+        return Answer(_definition(await self._lb.board(request.path[0])))
+
+    async def put_board(self, request: Request[NoQuery, dict[str, Any]]) -> Answer:
+        """Define or change a board. A `version` in the body is the one that the change is meant for."""
+        name, data = request.path[0], dict(request.body)
+        version = data.pop("version", None)
+        if version is not None and type(version) is not int:
+            raise InvalidBoard(f"version = {version!r} cannot be used; write the number that GET gave, or leave it out")
+        if data.setdefault("name", name) != name:
+            raise InvalidBoard(f"name = {data['name']!r} is not the name in the address, {name!r}")
+        info = await self._lb.put_board(board_from_dict(data), version=version)
+        return Answer(_definition(info), 201 if info.version == 1 else 200)
+
+    async def delete_board(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """Delete a board."""
+        await self._lb.delete_board(request.path[0])
+        return Answer(None, 204)
+
+    # -- submissions ----------------------------------------------------------------------------------------------------
+
+    async def submit(self, request: Request[NoQuery, ScoreBody]) -> Answer:
+        """Submit a score."""
+        body = request.body
+        return Answer(
+            await self._lb.submit(
+                request.path[0],
+                body.player_id,
+                number("score", body.score),
+                at=body.at,
+                segments=body.segments,
+                game_id=body.game_id,
+                metadata=body.metadata,
+                idempotency_key=idempotency_key(request) or body.idempotency_key,
+            )
+        )
+
+    async def increment(self, request: Request[NoQuery, AmountBody]) -> Answer:
+        """Add an amount."""
+        body = request.body
+        return Answer(
+            await self._lb.increment(
+                request.path[0],
+                body.player_id,
+                number("amount", body.amount),
+                at=body.at,
+                segments=body.segments,
+                game_id=body.game_id,
+                metadata=body.metadata,
+                idempotency_key=idempotency_key(request) or body.idempotency_key,
+            )
+        )
+
+    async def submit_batch(self, request: Request[BatchQuery, BatchBody]) -> Answer:
+        """Submit many; the bad ones are rejected one by one."""
+        raws = request.body.scores
+        if not 1 <= len(raws) <= MAX_BATCH:
+            raise InvalidField(f"scores has {len(raws)} entries: give 1 to {MAX_BATCH}")
+        entries, rejected = [], []
+        for index, raw in enumerate(raws):
+            try:
+                entries.append((index, decoded(_entry, raw).entry()))
+            except KeepscoreError as exc:
+                rejected.append(answers.Rejection(index, exc.type, exc.detail))
+        query = request.query
+        return Answer(
+            await self._lb.submit_checked(
+                request.path[0], entries, rejected, query.results, query.backfill, idempotency_key(request)
+            )
+        )
+
+    # -- reads ----------------------------------------------------------------------------------------------------------
+
+    def _view(self, request: Request[Any, Any]) -> View:
+        query: ViewQuery = request.query
+        return self._lb.reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
+
+    def _etag(self, view: View) -> str:
+        epoch, version = self._lb.reader.version(view.ranking)
+        return f'"{self._instance}-{epoch}-{version}-{view.ranking.window_id}"'
+
+    async def top(self, request: Request[TopQuery, NoBody]) -> Answer:
+        """A page of a ranking; it is kept encoded until the ranking changes."""
+        view, query = self._view(request), request.query
+
+        async def page() -> Text:
+            made = await self._lb.reader.top(view, query.limit, query.offset, query.cursor)
+            return Text(answers.encode(made), b"application/json")
+
+        if view.live.board.consistency == "strong":
+            return Answer(await page(), headers=NO_STORE)
+        etag = self._etag(view)
+        text = await self._lb.reader.shared(("top", view.ranking, request.query_string), view.ranking, page)
+        return Answer(text, headers=FOR_TOP, etag=etag)
+
+    async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer:
+        """Where a player stands."""
+        view = self._view(request)
+        etag = self._etag(view)
+        place = await self._lb.reader.player(view, request.path[1], request.query.around)
+        return _cacheable(view, place, FOR_PLAYER, etag)
+
+    async def around(self, request: Request[AroundQuery, NoBody]) -> Answer:
+        """The players around a rank."""
+        rank = whole_number("rank", request.path[1])
+        view = self._view(request)
+        etag = self._etag(view)
+        return _cacheable(view, await self._lb.reader.around(view, rank, request.query.around), FOR_TOP, etag)
+
+    async def lookup(self, request: Request[ViewQuery, LookupBody]) -> Answer:
+        """Some players in rank order."""
+        return Answer(await self._lb.reader.lookup(self._view(request), request.body.player_ids))
+
+    async def count(self, request: Request[CountQuery, NoBody]) -> Answer:
+        """How many players."""
+        view = self._view(request)
+        etag = self._etag(view)
+        return _cacheable(view, await self._lb.reader.count(view, request.query.min, request.query.max), FOR_PLAYER, etag)
+
+    async def verify(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """Compare a board with the ledger."""
+        return Answer(await self._lb.verify(request.path[0]))
+
+    # -- players, health ------------------------------------------------------------------------------------------------
+
+    async def profile(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """A player's profile."""
+        return Answer(await self._lb.profile(request.path[0]))
+
+    async def rename(self, request: Request[NoQuery, NameBody]) -> Answer:
+        """Name a player."""
+        return Answer(await self._lb.name_player(request.path[0], request.body.name))
+
+    async def healthz(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """The process is alive."""
+        return Answer(Status("live"), headers=NO_STORE)
+
+    async def readyz(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """A ledger write and an engine call work."""
+        await self._lb.ready()
+        return Answer(Status("ready"), headers=NO_STORE)
+
+
+def headers_for(view: View, headers: Headers) -> Headers:
+    """Caching headers of an answer; those of a strong board are never kept."""
+    return NO_STORE if view.live.board.consistency == "strong" else headers
+
+
+def _cacheable(view: View, content: object, headers: Headers, etag: str) -> Answer:
+    strong = view.live.board.consistency == "strong"
+    return Answer(content, headers=headers_for(view, headers), etag=None if strong else etag)
+
+
+def _definition(info: BoardInfo) -> dict[str, Any]:
+    return {**info.board.to_dict(), "version": info.version}
+
+
+def idempotency_key(request: Request[Any, Any]) -> str | None:
+    """The Idempotency-Key header."""
+    return request.header(b"idempotency-key")
+
+
+def whole_number(field: str, text: str) -> int:
+    """A whole number in an address."""
+    if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 18:
+        raise InvalidPage(f"{field} = {text[:40]!r} is not a whole number")
+    return int(text)
