@@ -34,7 +34,10 @@ SETTINGS: dict[str, Setting] = {
     "server.port": Setting(int, 8080, "the port on which the service listens", "1 to 65535"),
     "server.workers": Setting(int, 1, "how many processes serve", "1, as SQLite and the embedded engine are for one process"),
     "server.insecure": Setting(
-        bool, False, "whether the service may listen on other addresses than this machine's own, open to everybody", "true or false"
+        bool,
+        False,
+        "whether the service may listen on other addresses than this machine's own, open to everybody",
+        "true or false",
     ),
     "server.default_board": Setting(str, "global", "the board behind the routes /api/v1/leaderboard/…", "the name of a board"),
     "engine.url": Setting(str, "embedded://", "where rankings are kept", "embedded://"),

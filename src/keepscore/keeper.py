@@ -30,9 +30,7 @@ log = logging.getLogger(__name__)
 class Keeper:
     """Does the jobs of one process."""
 
-    def __init__(
-        self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, writer: Writer, clock: Callable[[], int]
-    ) -> None:
+    def __init__(self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, writer: Writer, clock: Callable[[], int]) -> None:
         self._catalog = catalog
         self._ledger = ledger
         self._engine = engine
@@ -108,7 +106,7 @@ class Keeper:
 
     async def _trim(self, live: LiveBoard, slot: Slot, below: int) -> None:
         while await self._ledger.trim_checkpoint(live.id, slot, below, CHUNK) == CHUNK:
-            await asyncio.sleep(0)
+            pass
 
 
 def _chunks(states: Iterable[tuple[str, State | None]]) -> Iterator[list[tuple[str, State | None]]]:

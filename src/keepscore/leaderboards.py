@@ -169,35 +169,27 @@ class Leaderboards:
     async def submit_many(
         self,
         board: str,
-        entries: Sequence[Entry],
+        entries: Sequence[Entry | KeepscoreError],
         *,
         results: bool = False,
         backfill: bool = False,
         idempotency_key: str | None = None,
     ) -> BatchReceipt:
-        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too."""
+        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too.
+
+        An error in the place of an entry is told as that entry's rejection.
+        """
         if not 1 <= len(entries) <= MAX_BATCH:
             raise InvalidField(f"scores has {len(entries)} entries: give 1 to {MAX_BATCH}")
-        return await self.submit_checked(board, enumerate(entries), [], results, backfill, idempotency_key)
-
-    async def submit_checked(
-        self,
-        board: str,
-        entries: Iterable[tuple[int, Entry]],
-        rejected: list[Rejection],
-        results: bool,
-        backfill: bool,
-        idempotency_key: str | None,
-    ) -> BatchReceipt:
-        """Submit entries with their places in a request of which some were rejected already."""
         live = self._catalog[board]
         now = self.clock()
         create_future = asyncio.get_running_loop().create_future
-        whole = Ticket([], rejected, None, results, True, create_future())
+        whole = Ticket([], [], None, results, True, create_future())
         tickets = [whole]
-        entries = list(entries)
-        for index, entry in entries:
+        for index, entry in enumerate(entries):
             try:
+                if isinstance(entry, KeepscoreError):
+                    raise entry
                 submission = check_entry(live, entry, now, backfill)
                 if entry.idempotency_key is None:
                     whole.submissions.append((index, submission))
@@ -205,9 +197,10 @@ class Leaderboards:
                     claim = self._claim(live, entry.idempotency_key, entry)
                     tickets.append(Ticket([(index, submission)], [], claim, results, True, create_future()))
             except KeepscoreError as exc:
-                rejected.append(Rejection(index, exc.type, exc.detail))
+                whole.rejected.append(Rejection(index, exc.type, exc.detail))
         if idempotency_key is not None:
-            whole.claim = self._claim(live, idempotency_key, entries)
+            good = [entry for entry in entries if isinstance(entry, Entry)]
+            whole.claim = self._claim(live, idempotency_key, good)
         await asyncio.gather(*[self._writer.submit(ticket) for ticket in tickets], return_exceptions=True)
         return merged_answer(tickets, results)
 

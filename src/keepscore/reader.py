@@ -182,8 +182,7 @@ class Reader:
         found.sort(key=lambda pair: pair[0].ranks.unique)
         shown = view.live.board.shown
         standings = [
-            Standing(getattr(p.ranks, view.rank), player, self.names.get(player), shown(p.score), _time(p.since), 0)
-            for p, player in found
+            Standing(getattr(p.ranks, view.rank), player, self.names.get(player), shown(p.score), _time(p.since), 0) for p, player in found
         ]
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
         total = found[0][0].total if found else (await self._engine.page(view.ranking, 0, 0)).total

@@ -101,7 +101,14 @@ class LocalTransport(Transport):
         async def send(message: Any) -> None:
             sent.append(message)
 
-        scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": query.encode(), "headers": []}
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [],
+        }
         await self._app(scope, receive, send)
         return sent[0]["status"], sent[1]["body"]
 

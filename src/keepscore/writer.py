@@ -81,6 +81,7 @@ class Writer:
         self._counts: dict[int, int] = {}
         #: Answers that the next transaction records.
         self._answers: dict[Claim, bytes] = {}
+        self._stopping = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -90,11 +91,9 @@ class Writer:
     async def stop(self) -> None:
         """Finish what is waiting, then stop."""
         if self._task is not None:
-            while self._waiting or self.quiet.locked():
-                await asyncio.sleep(0.001)
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            await self._save_answers()
+            self._stopping = True
+            self._wake.set()
+            await self._task
 
     def submit(self, ticket: Ticket) -> asyncio.Future[Any]:
         """Put a request in line; the future becomes its Receipt or BatchReceipt, or the error."""
@@ -109,9 +108,12 @@ class Writer:
         while True:
             if not self._waiting:
                 await self._save_answers()
+            if not self._waiting:
+                if self._stopping:
+                    return
                 self._wake.clear()
-                if not self._waiting:
-                    await self._wake.wait()
+                await self._wake.wait()
+                continue
             async with self.quiet:
                 group = self._take()
                 try:
@@ -277,9 +279,7 @@ class Writer:
                 done += len(mine)
         return done
 
-    async def _restate(
-        self, live: LiveBoard, update: Update, outcome: Outcome, upto: Mapping[int, int], shadow: bool = False
-    ) -> None:
+    async def _restate(self, live: LiveBoard, update: Update, outcome: Outcome, upto: Mapping[int, int], shadow: bool = False) -> None:
         """Recompute a player whose event came late."""
         for ranking in outcome.restate:
             state = await restated(self._ledger, live, update.player, ranking, upto)

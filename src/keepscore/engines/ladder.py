@@ -60,11 +60,7 @@ class Ladder(Generic[K]):
         if at == len(self._maxes):
             return self._len
         stride = at // STRIDE
-        return (
-            sum(self._strides[:stride])
-            + sum(self._sizes[stride * STRIDE : at])
-            + bisect_left(self._buckets[at], key)
-        )
+        return sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + bisect_left(self._buckets[at], key)
 
     def add(self, key: K) -> tuple[int, K | None, K | None]:
         """Insert a key that is not present; answer its position and its two neighbours."""

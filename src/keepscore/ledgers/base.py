@@ -126,9 +126,7 @@ class Ledger(ABC):
         """Begin a checkpoint that includes the events up to these positions, on top of `base`, or (None) a complete new one."""
 
     @abstractmethod
-    async def write_checkpoint(
-        self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]
-    ) -> None:
+    async def write_checkpoint(self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]) -> None:
         """Replace some states of a ranking; None removes a player."""
 
     @abstractmethod

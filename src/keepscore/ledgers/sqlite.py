@@ -133,8 +133,7 @@ class SqliteLedger(Ledger):
 
     async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
         rows = [
-            (*event[:8], event[8] and _encode(event[8]), event[9], None if event[10] is None else _encode(event[10]))
-            for event in events
+            (*event[:8], event[8] and _encode(event[8]), event[9], None if event[10] is None else _encode(event[10])) for event in events
         ]
 
         def work(connection: sqlite3.Connection) -> None:
@@ -186,7 +185,7 @@ class SqliteLedger(Ledger):
 
     def _boards(self, connection: sqlite3.Connection) -> list[BoardRecord]:
         rows = connection.execute(self._queries["current_boards"]).fetchall()
-        return [BoardRecord(id, version, board_from_dict(_decode(text)), meaning) for id, version, text, meaning in rows]
+        return [BoardRecord(number, version, board_from_dict(_decode(text)), meaning) for number, version, text, meaning in rows]
 
     async def put_board(self, board: Board, same_meaning: bool, now: int) -> BoardRecord:
         def work(connection: sqlite3.Connection) -> BoardRecord:
@@ -218,9 +217,7 @@ class SqliteLedger(Ledger):
 
         return await self._write(work)
 
-    async def write_checkpoint(
-        self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]
-    ) -> None:
+    async def write_checkpoint(self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]) -> None:
         kept = [(board_id, *slot, player, *state, checkpoint) for player, state in states if state is not None]
         gone = [(board_id, *slot, player) for player, state in states if state is None]
 
@@ -259,9 +256,7 @@ class SqliteLedger(Ledger):
             rows = await self._read("next_slot", board_id, *rows[0])
         return found
 
-    async def checkpoint_rows(
-        self, board_id: int, slot: Slot, first: int, last: int
-    ) -> AsyncIterator[list[tuple[str, int, int]]]:
+    async def checkpoint_rows(self, board_id: int, slot: Slot, first: int, last: int) -> AsyncIterator[list[tuple[str, int, int]]]:
         player = ""
         while rows := await self._read("standings", board_id, *slot, first, last, player, CHUNK):
             yield rows

@@ -141,7 +141,11 @@ class Compat:
         """Set a score."""
         body = request.body
         receipt = await self._lb.submit(
-            self._board, str(body.player_id), number("score", body.score), **self._extra(body), idempotency_key=idempotency_key(request)
+            self._board,
+            str(body.player_id),
+            number("score", body.score),
+            **self._extra(body),
+            idempotency_key=idempotency_key(request),
         )
         return Answer(Updated(body.player_id, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile))
 

@@ -7,7 +7,8 @@ One router for all routes is less than two. Paths are split before they are deco
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -87,7 +88,7 @@ class Route(NamedTuple):
     query: type[msgspec.Struct] = NoQuery
     body: Any = NoBody
     #: Structs of the answers by status, for the API's description.
-    answers: dict[int, Any] = {}
+    answers: Mapping[int, Any] = MappingProxyType({})
     max_body: int = MAX_BODY
 
 

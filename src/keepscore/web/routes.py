@@ -9,7 +9,8 @@ import msgspec
 
 from keepscore import answers
 from keepscore.boards import board_from_dict
-from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError
+from keepscore.entries import Entry
+from keepscore.errors import InvalidBoard, InvalidPage, KeepscoreError
 from keepscore.leaderboards import MAX_BATCH, BoardInfo, Leaderboards
 from keepscore.reader import View
 from keepscore.web.bodies import (
@@ -100,7 +101,12 @@ class Api:
                 answers={200: answers.PlayerPlace},
             ),
             Route(
-                "GET", board + "/ranks/{rank}", self.around, "Players around a rank", query=AroundQuery, answers={200: answers.Around}
+                "GET",
+                board + "/ranks/{rank}",
+                self.around,
+                "Players around a rank",
+                query=AroundQuery,
+                answers={200: answers.Around},
             ),
             Route(
                 "POST",
@@ -181,21 +187,15 @@ class Api:
 
     async def submit_batch(self, request: Request[BatchQuery, BatchBody]) -> Answer:
         """Submit many; the bad ones are rejected one by one."""
-        raws = request.body.scores
-        if not 1 <= len(raws) <= MAX_BATCH:
-            raise InvalidField(f"scores has {len(raws)} entries: give 1 to {MAX_BATCH}")
-        entries, rejected = [], []
-        for index, raw in enumerate(raws):
+        entries: list[Entry | KeepscoreError] = []
+        for raw in request.body.scores[: MAX_BATCH + 1]:
             try:
-                entries.append((index, decoded(_entry, raw).entry()))
+                entries.append(decoded(_entry, raw).entry())
             except KeepscoreError as exc:
-                rejected.append(answers.Rejection(index, exc.type, exc.detail))
-        query = request.query
-        return Answer(
-            await self._lb.submit_checked(
-                request.path[0], entries, rejected, query.results, query.backfill, idempotency_key(request)
-            )
-        )
+                entries.append(exc)
+        query, key = request.query, idempotency_key(request)
+        answer = await self._lb.submit_many(request.path[0], entries, results=query.results, backfill=query.backfill, idempotency_key=key)
+        return Answer(answer)
 
     # -- reads ----------------------------------------------------------------------------------------------------------
 

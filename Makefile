@@ -1,0 +1,57 @@
+# Everything a newcomer needs: `make run`, `make test`. Both make the virtual environment first, if there is none.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := check
+.PHONY: run test lint check bench sync format clean
+
+run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
+	$(BIN)/keepscore serve --config examples/demo.toml
+
+test: .venv/tested     ## Run all tests.
+	$(BIN)/python -m pytest
+
+lint: .venv/linted     ## Check style, types and the direction of imports.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/write_sync.py --check
+	$(BIN)/lint-imports --no-cache
+
+check: lint test
+
+bench: .venv/benched   ## Measure speed; prints a table and writes benchmarks/results/.
+	@command -v wrk >/dev/null || { echo "make bench needs wrk: apt-get install wrk"; exit 1; }
+	$(BIN)/python -m benchmarks
+
+sync: .venv/linted     ## Write src/keepscore/sync.py anew from the async library.
+	$(BIN)/python tools/write_sync.py
+
+format: .venv/linted
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv data benchmarks/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Keepscore needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+.venv/tested: .venv/installed
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+.venv/linted: .venv/installed
+	$(PIP) --editable '.[lint]'
+	@touch $@
+
+.venv/benched: .venv/installed
+	$(PIP) --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,62 @@
+"""`keepscore boards`: show and define boards."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from keepscore.answers import encode
+from keepscore.cli.options import BoardName, Config, Json, Url, cell, new_table, out, print_json, reach
+from keepscore.config import boards_from_file
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Show and define boards.", no_args_is_help=True)
+
+
+@app.command("list")
+def boards_list(url: Url = None, config: Config = None, json: Json = False) -> None:
+    """List all boards."""
+    with reach(url, config) as transport:
+        answer = transport.call("GET", "boards")
+    if json:
+        return print_json(answer)
+    table = new_table("board", "operator", "order", "ties", "windows", "segments", "version")
+    for board in answer["boards"]:
+        lists = [", ".join(board["windows"]), ", ".join(board["segments"])]
+        table.add_row(*(cell(board[key]) for key in ("name", "operator", "order", "ties")), *map(cell, lists), cell(board["version"]))
+    return out.print(table)
+
+
+@app.command("show")
+def boards_show(board: BoardName, url: Url = None, config: Config = None, json: Json = False) -> None:
+    """Show a board's definition."""
+    with reach(url, config) as transport:
+        answer = transport.call("GET", "boards", board)
+    if json:
+        return print_json(answer)
+    table = new_table("field", "value")
+    for field, value in answer.items():
+        table.add_row(field, cell(value if isinstance(value, str) else encode(value).decode()))
+    return out.print(table)
+
+
+@app.command("apply")
+def boards_apply(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A TOML file with [[board]] tables, or a JSON file.")],
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Define or change the boards of a file."""
+    boards = boards_from_file(file)
+    with reach(url, config) as transport:
+        # Boards that others link to come first.
+        for board in sorted(boards, key=lambda board: bool(isinstance(board, dict) and board.get("also"))):
+            name = str(board.get("name", "")) if isinstance(board, dict) else ""
+            answer = transport.call("PUT", "boards", name or "-", body=board)
+            if json:
+                print_json(answer)
+            else:
+                out.print(f"board {answer['name']}: version {answer['version']}")

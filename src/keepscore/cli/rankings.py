@@ -1,0 +1,135 @@
+"""Looking at rankings: `keepscore top`, `rank`, `around` and `verify`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from keepscore.cli.options import (
+    BoardName,
+    Config,
+    Json,
+    Player,
+    RankOption,
+    Segment,
+    Url,
+    WindowId,
+    WindowOption,
+    cell,
+    new_table,
+    out,
+    print_json,
+    reach,
+)
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+
+def _print_standings(standings: list[dict[str, Any]], marked: str | None = None) -> None:
+    table = new_table("rank", "player", "name", "score", "since")
+    for standing in standings:
+        style = "bold" if standing["player_id"] == marked else None
+        cells = (standing[key] for key in ("rank", "player_id", "name", "score", "since"))
+        table.add_row(*map(cell, cells), style=style)
+    out.print(table)
+
+
+@app.command()
+def top(
+    board: BoardName,
+    limit: Annotated[int, typer.Option(help="How many players.")] = 10,
+    offset: Annotated[int, typer.Option(help="How many to pass over.")] = 0,
+    window: WindowOption = None,
+    window_id: WindowId = None,
+    segment: Segment = None,
+    rank: RankOption = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Show the top of a board."""
+    query = {"limit": limit, "offset": offset, "window": window, "window_id": window_id, "segment": segment, "rank": rank}
+    with reach(url, config) as transport:
+        answer = transport.call("GET", "boards", board, "top", query=query)
+    if json:
+        return print_json(answer)
+    return _print_ranking(answer)
+
+
+def _print_ranking(answer: dict[str, Any], marked: str | None = None) -> None:
+    slice_ = f" · {answer['segment']}" if answer["segment"] else ""
+    out.print(Text(f"{answer['board']} · {answer['window']} {answer['window_id']}{slice_} · {answer['total_players']} players"))
+    _print_standings(answer["standings"], marked)
+
+
+@app.command()
+def rank(
+    board: BoardName,
+    player: Player,
+    around: Annotated[int, typer.Option(help="How many players above and below.")] = 2,
+    window: WindowOption = None,
+    window_id: WindowId = None,
+    segment: Segment = None,
+    rank: RankOption = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Show where a player stands, and who is around."""
+    query = {"around": around, "window": window, "window_id": window_id, "segment": segment, "rank": rank}
+    with reach(url, config) as transport:
+        answer = transport.call("GET", "boards", board, "players", player, query=query)
+    if json:
+        return print_json(answer)
+    out.print(Text(f"rank {answer['rank']} of {answer['total_players']}, better than or equal to {float(answer['percentile']):.2f} %"))
+    return _print_ranking({**answer, "standings": answer["around"]}, player)
+
+
+@app.command()
+def around(
+    board: BoardName,
+    center: Annotated[int, typer.Argument(metavar="RANK", help="The rank in the middle.")],
+    around: Annotated[int, typer.Option(help="How many players above and below.")] = 5,
+    window: WindowOption = None,
+    window_id: WindowId = None,
+    segment: Segment = None,
+    rank: RankOption = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Show the players around a rank."""
+    query = {"around": around, "window": window, "window_id": window_id, "segment": segment, "rank": rank}
+    with reach(url, config) as transport:
+        answer = transport.call("GET", "boards", board, "ranks", str(center), query=query)
+    return print_json(answer) if json else _print_ranking(answer)
+
+
+@app.command()
+def verify(
+    board: Annotated[str | None, typer.Argument(metavar="[BOARD]", help="The board. Default: all.")] = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Compare what boards show with what the ledger says. Exit code 1 where something differs."""
+    with reach(url, config) as transport:
+        names = [board] if board else [found["name"] for found in transport.call("GET", "boards")["boards"]]
+        found = [transport.call("POST", "boards", name, "verify") for name in names]
+    if json:
+        print_json(found)
+    else:
+        table = new_table("board", "events", "rankings", "players", "differences")
+        for answer in found:
+            table.add_row(*(cell(answer[key]) for key in ("board", "events", "rankings", "players")), cell(len(answer["differences"])))
+        out.print(table)
+        for answer in found:
+            for d in answer["differences"]:
+                where = f"{answer['board']} {d['window']} {d['window_id']} {d['segment'] or ''}"
+                out.print(Text(f"{where}: {d['player_id']}: ledger {d['ledger']}, engine {d['engine']}"))
+    if any(answer["differences"] for answer in found):
+        raise typer.Exit(1)

@@ -1,0 +1,237 @@
+"""The library for programs without an event loop: the same methods, blocking.
+
+Made from `keepscore.leaderboards` by `tools/write_sync.py`; changes belong there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from types import TracebackType
+from typing import Any, TypeVar
+
+from keepscore import leaderboards
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Top, Verification
+from keepscore.boards import Board
+from keepscore.entries import Entry
+from keepscore.errors import KeepscoreError
+from keepscore.leaderboards import BoardInfo, Number, now_ms
+
+__all__ = ["Leaderboards"]
+
+T = TypeVar("T")
+
+
+class Leaderboards:
+    """Boards on a ledger and an engine, for threads. Use it as a context manager; any thread may call it.
+
+    >>> with Leaderboards.open(ledger="sqlite:///:memory:", boards=[Board("global")]) as lb:
+    ...     lb.submit("global", "alice", 1500).rank
+    1
+    """
+
+    def __init__(self, opened: leaderboards.Leaderboards) -> None:
+        self._async = opened
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="keepscore", daemon=True)
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def __enter__(self) -> Leaderboards:
+        self._thread.start()
+        try:
+            self._run(self._async.__aenter__())
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self._run(self._async.__aexit__(kind, error, trace))
+        finally:
+            self._stop()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @classmethod
+    def open(
+        cls,
+        ledger: str = "sqlite:///keepscore.db",
+        engine: str = "embedded://",
+        boards: Iterable[Board] = (),
+        clock: Callable[[], int] = now_ms,
+    ) -> Leaderboards:
+        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows."""
+        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock))
+
+    def submit(
+        self,
+        board: str,
+        player_id: str,
+        score: Number,
+        *,
+        at: datetime | str | None = None,
+        segments: Mapping[str, str] | None = None,
+        game_id: str | None = None,
+        metadata: Any = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Submit a score. When this returns, it is durable and in the rankings."""
+        return self._run(
+            self._async.submit(
+                board, player_id, score, at=at, segments=segments, game_id=game_id, metadata=metadata, idempotency_key=idempotency_key
+            )
+        )
+
+    def increment(
+        self,
+        board: str,
+        player_id: str,
+        amount: Number,
+        *,
+        at: datetime | str | None = None,
+        segments: Mapping[str, str] | None = None,
+        game_id: str | None = None,
+        metadata: Any = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Add an amount to a player's score, on a board whose operator is `sum` or `last`."""
+        return self._run(
+            self._async.increment(
+                board, player_id, amount, at=at, segments=segments, game_id=game_id, metadata=metadata, idempotency_key=idempotency_key
+            )
+        )
+
+    def submit_many(
+        self,
+        board: str,
+        entries: Sequence[Entry | KeepscoreError],
+        *,
+        results: bool = False,
+        backfill: bool = False,
+        idempotency_key: str | None = None,
+    ) -> BatchReceipt:
+        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too.
+
+        An error in the place of an entry is told as that entry's rejection.
+        """
+        return self._run(self._async.submit_many(board, entries, results=results, backfill=backfill, idempotency_key=idempotency_key))
+
+    def top(
+        self,
+        board: str,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        cursor: str | None = None,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Top:
+        """A page of a ranking: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        return self._run(
+            self._async.top(
+                board, limit=limit, offset=offset, cursor=cursor, window=window, window_id=window_id, segment=segment, rank=rank
+            )
+        )
+
+    def rank(
+        self,
+        board: str,
+        player_id: str,
+        *,
+        around: int = 0,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> PlayerPlace:
+        """Where a player stands, with `around` players above and below."""
+        return self._run(self._async.rank(board, player_id, around=around, window=window, window_id=window_id, segment=segment, rank=rank))
+
+    def around(
+        self,
+        board: str,
+        center_rank: int,
+        *,
+        around: int = 50,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Around:
+        """The players around a rank."""
+        return self._run(
+            self._async.around(board, center_rank, around=around, window=window, window_id=window_id, segment=segment, rank=rank)
+        )
+
+    def lookup(
+        self,
+        board: str,
+        player_ids: Sequence[str],
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Lookup:
+        """Up to 1,000 players, in the order of their ranks, such as a player's friends."""
+        return self._run(self._async.lookup(board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank))
+
+    def count(
+        self,
+        board: str,
+        min: int | Decimal | None = None,
+        max: int | Decimal | None = None,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+    ) -> Count:
+        """How many players there are, or have a score from `min` to `max`."""
+        return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
+
+    def name_player(self, player_id: str, name: str | None) -> Profile:
+        """Give a player a name to show."""
+        return self._run(self._async.name_player(player_id, name))
+
+    def profile(self, player_id: str) -> Profile:
+        """What is known of a player beside the scores."""
+        return self._run(self._async.profile(player_id))
+
+    def boards(self) -> list[BoardInfo]:
+        """All boards, by name."""
+        return self._run(self._async.boards())
+
+    def board(self, name: str) -> BoardInfo:
+        """One board."""
+        return self._run(self._async.board(name))
+
+    def put_board(self, board: Board, *, version: int | None = None) -> BoardInfo:
+        """Define a board, or change its definition. One that changes the meaning rebuilds the rankings from the ledger.
+
+        Until the new rankings are complete, readers see the old ones; then this returns. `version` is the version that the
+        change is meant for: where another came first, VersionConflict is raised.
+        """
+        return self._run(self._async.put_board(board, version=version))
+
+    def delete_board(self, name: str) -> None:
+        """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
+        return self._run(self._async.delete_board(name))
+
+    def verify(self, board: str) -> Verification:
+        """Compare all that a board shows with the fold of its events."""
+        return self._run(self._async.verify(board))
+
+    def ready(self) -> None:
+        """Raise an error unless the ledger can be written and the engine answers."""
+        return self._run(self._async.ready())
