@@ -7,16 +7,17 @@ serves it. `Board("global")` is a board; everything else is optional.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
-from functools import cached_property
-from typing import Any, Literal, get_args
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from functools import cached_property, partial
+from typing import Any, Literal, TypeVar, get_args
 from zoneinfo import ZoneInfo
 
 import msgspec
-from cronsim import CronSim, CronSimError
+from msgspec.structs import force_setattr
 
+from keepscore.board_checks import brief, check_cron, check_template, check_type, season_moment
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
 
@@ -43,6 +44,7 @@ Consistency = Literal["eventual", "strong"]
 WindowName = Literal["daily", "weekly", "monthly", "yearly", "all_time", "season"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 Score = int | Decimal
+T = TypeVar("T")
 
 #: The largest score, and the negative of the smallest: what a double holds exactly.
 MAX_SCORE = 2**53 - 1
@@ -50,6 +52,8 @@ MAX_SCORE = 2**53 - 1
 MAX_SEGMENTS = 8
 #: Boards that one submission may be sent on to.
 MAX_ALSO = 8
+#: Standings of a closed window that may be archived by number.
+MAX_ARCHIVE = 100_000_000
 
 #: What each field of a board means, for error messages and the documentation.
 FIELDS: dict[str, str] = {
@@ -85,6 +89,24 @@ WINDOW_FIELDS: dict[str, str] = {
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
 MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments")
 
+#: The type of each field that is not a choice, as `check_type` names it.
+_TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
+_TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "operator": get_args(Operator),
+    "order": get_args(Order),
+    "ties": get_args(Ties),
+    "rank": get_args(RankKind),
+    "week_start": get_args(Weekday),
+    "consistency": get_args(Consistency),
+}
+_WINDOWS: tuple[str, ...] = get_args(WindowName)
+_KEY_FIELDS = ("board", "start", "end")
+_SEGMENT_KEY_FIELDS = (*_KEY_FIELDS, "segment", "value")
+
+#: Moves a decimal point without rounding, whatever the caller's own decimal context is.
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
 _ALL_TIME: list[WindowName] = ["all_time"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SEGMENT = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -103,7 +125,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
-    """The definition of a board.
+    """The definition of a board. Whoever makes it, it is checked, and `windows` is a list where all of them are plain.
 
     >>> Board("global").operator
     'best'
@@ -129,12 +151,12 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     also: list[str] = []
 
     def __post_init__(self) -> None:
+        self._check_types()
         self._check_names()
-        self._check_choices()
         if not 0 <= self.decimals <= 9:
             raise self._wrong("decimals", self.decimals, "allowed: 0 to 9")
         for field in ("resolution", "grace"):
-            self._duration(field, getattr(self, field))
+            self._checked(field, getattr(self, field), duration_ms)
         if self.resolution_ms < 1:
             raise self._wrong("resolution", self.resolution, "allowed: 1ms or more")
         try:
@@ -144,18 +166,32 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         low, high = self.bounds
         if low > high:
             raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
-        if not self.periods:
-            raise self._wrong("windows", self.windows, "a board has at least one window")
-        for name, window in self.periods.items():
-            self._check_window(name, window)
+        force_setattr(self, "windows", self._canonical_windows())
 
     def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
-        meaning = FIELDS.get(field) or WINDOW_FIELDS.get(field.rpartition(".")[2], "")
-        return InvalidBoard(f"board {self.name!r}: {field} = {value!r} cannot be used; {allowed}. {field} is {meaning}")
+        meaning = FIELDS.get(field) or WINDOW_FIELDS.get(field.rpartition(".")[2]) or f"a table of {', '.join(WINDOW_FIELDS)}"
+        return InvalidBoard(f"board {brief(self.name)}: {field} = {brief(value)} cannot be used; {allowed}. {field} is {meaning}")
+
+    def _checked(self, field: str, value: Any, check: Callable[[Any], T]) -> T:
+        try:
+            return check(value)
+        except ValueError as exc:
+            raise self._wrong(field, value, str(exc)) from None
+
+    def _check_types(self) -> None:
+        for field, expected in _TYPES.items():
+            self._checked(field, getattr(self, field), partial(check_type, expected))
+        for field in ("segments", "also"):
+            # Lists of its own: a caller's may change, and may be a tuple.
+            force_setattr(self, field, list(getattr(self, field)))
+        for field, choices in _CHOICES.items():
+            if getattr(self, field) not in choices:
+                raise self._wrong(field, getattr(self, field), f"allowed: {', '.join(choices)}")
 
     def _check_names(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise self._wrong("name", self.name, "allowed: letters, digits, '_', '-', '.', at most 64, a letter or digit first")
+        form = "allowed: letters, digits, '_', '-', '.', at most 64, a letter or digit first"
+        if not _NAME.fullmatch(self.name):
+            raise self._wrong("name", self.name, form)
         if len(self.segments) > MAX_SEGMENTS or len(set(self.segments)) < len(self.segments):
             raise self._wrong("segments", self.segments, f"at most {MAX_SEGMENTS}, each once")
         for segment in self.segments:
@@ -163,67 +199,70 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
                 raise self._wrong("segments", segment, "allowed: lower-case letters, digits and '_', at most 32, a letter first")
         if len(self.also) > MAX_ALSO or len(set(self.also)) < len(self.also) or self.name in self.also:
             raise self._wrong("also", self.also, f"at most {MAX_ALSO} other boards, each once")
+        for other in self.also:
+            if not _NAME.fullmatch(other):
+                raise self._wrong("also", other, form)
 
-    def _check_choices(self) -> None:
-        choices: dict[str, Any] = {
-            "operator": Operator,
-            "order": Order,
-            "ties": Ties,
-            "rank": RankKind,
-            "consistency": Consistency,
-            "week_start": Weekday,
-        }
-        for field, choice in choices.items():
-            if getattr(self, field) not in get_args(choice):
-                raise self._wrong(field, getattr(self, field), f"allowed: {', '.join(get_args(choice))}")
+    def _canonical_windows(self) -> list[str] | dict[str, Window]:
+        """One form for each set of windows, so that equal definitions are equal boards: names if all are plain, or a table."""
+        given: Any = self.windows
+        if not isinstance(given, Mapping | list | tuple):
+            raise self._wrong("windows", given, "give a list or a table")
+        if not given:
+            raise self._wrong("windows", given, "a board has at least one window")
+        for name in given:
+            if name not in _WINDOWS:
+                raise self._wrong("windows", given, f"{brief(name)} is no window; allowed: {', '.join(_WINDOWS)}")
+        if len(set(given)) < len(given):
+            raise self._wrong("windows", given, "give each window once")
+        table = given if isinstance(given, Mapping) else dict.fromkeys(given, Window())
+        windows = {name: self._window(name, window) for name, window in table.items()}
+        return list(windows) if all(window == Window() for window in windows.values()) else windows
 
-    def _check_window(self, name: str, window: Window) -> None:
-        if name not in get_args(WindowName):
-            raise self._wrong("windows", name, f"allowed: {', '.join(get_args(WindowName))}")
+    def _window(self, name: str, given: object) -> Window:
+        fields = msgspec.structs.asdict(given) if isinstance(given, Window) else given
+        if not isinstance(fields, Mapping):
+            raise self._wrong(f"windows.{name}", given, "give a table")
+        for field, value in fields.items():
+            if field not in WINDOW_FIELDS:
+                allowed = ", ".join(WINDOW_FIELDS)
+                raise InvalidBoard(f"board {self.name!r}: unknown field {brief(field)} in windows.{name}; allowed: {allowed}")
+            if field != "archive":
+                self._checked(f"windows.{name}.{field}", value, partial(check_type, "str | null"))
+        window = Window(**fields)
+        self._check_window(f"windows.{name}", window)
+        return window
+
+    def _check_window(self, place: str, window: Window) -> None:
+        archive: object = window.archive
+        if archive != "all" and not (type(archive) is int and 0 <= archive <= MAX_ARCHIVE):
+            raise self._wrong(f"{place}.archive", archive, f"allowed: 0 to {MAX_ARCHIVE}, or 'all'")
         if window.ttl is not None:
-            self._duration(f"windows.{name}.ttl", window.ttl)
-        if isinstance(window.archive, int) and not 0 <= window.archive <= 100_000_000:
-            raise self._wrong(f"windows.{name}.archive", window.archive, "allowed: 0 or more, or 'all'")
-        sample = {"board": self.name, "start": datetime(2026, 11, 15, tzinfo=UTC), "end": datetime(2026, 11, 16, tzinfo=UTC)}
-        for field, names in (("key", sample), ("segment_key", {**sample, "segment": "region", "value": "eu"})):
-            template = getattr(window, field)
-            if template is not None:
-                try:
-                    template.format(**names)
-                except (KeyError, IndexError, ValueError, AttributeError):
-                    allowed = f"it may hold {', '.join('{' + n + '}' for n in names)}"
-                    raise self._wrong(f"windows.{name}.{field}", template, allowed) from None
-        if name == "season":
+            self._checked(f"{place}.ttl", window.ttl, duration_ms)
+        if window.key is not None:
+            self._checked(f"{place}.key", window.key, partial(check_template, _KEY_FIELDS))
+        if window.segment_key is not None:
+            self._checked(f"{place}.segment_key", window.segment_key, partial(check_template, _SEGMENT_KEY_FIELDS))
+        if place == "windows.season":
             self._check_season(window)
-        elif window.start or window.end or window.cron:
-            raise self._wrong(f"windows.{name}", "start, end or cron", "only a season has them")
+            return
+        for field in ("start", "end", "cron"):
+            if getattr(window, field) is not None:
+                raise self._wrong(f"{place}.{field}", getattr(window, field), "only a season has it")
 
     def _check_season(self, window: Window) -> None:
         if (window.cron is None) == (window.start is None) or (window.start is None) != (window.end is None):
             raise self._wrong("windows.season", msgspec.to_builtins(window), "give start and end, or cron")
         if window.cron is not None:
-            try:
-                CronSim(window.cron, datetime(2026, 1, 1, tzinfo=UTC))
-            except CronSimError as exc:
-                allowed = f"{exc}; write five fields such as '0 0 1 */3 *'"
-                raise self._wrong("windows.season.cron", window.cron, allowed) from None
+            self._checked("windows.season.cron", window.cron, check_cron)
             return
-        start, end = (self._moment(f"windows.season.{field}", getattr(window, field)) for field in ("start", "end"))
-        if start >= end:
+        start, end = self._season_moment("start", window.start), self._season_moment("end", window.end)
+        # In UTC: two times of one zone are compared by what its clocks show, though these may have been put back.
+        if start.astimezone(UTC) >= end.astimezone(UTC):
             raise self._wrong("windows.season.end", window.end, f"it must be later than start = {window.start!r}")
 
-    def _duration(self, field: str, value: str) -> int:
-        try:
-            return duration_ms(value)
-        except ValueError as exc:
-            raise self._wrong(field, value, str(exc)) from None
-
-    def _moment(self, field: str, text: str) -> datetime:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise self._wrong(field, text, "write a date such as '2026-11-01' or a time such as '2026-11-01T06:00+01:00'") from None
-        return moment if moment.tzinfo else moment.replace(tzinfo=self.zone)
+    def _season_moment(self, field: str, text: str | None) -> datetime:
+        return self._checked(f"windows.season.{field}", text, partial(season_moment, self.zone))
 
     @cached_property
     def periods(self) -> dict[str, Window]:
@@ -243,7 +282,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         window = self.periods.get("season")
         if window is None or window.start is None or window.end is None:
             return None
-        return self._moment("windows.season.start", window.start), self._moment("windows.season.end", window.end)
+        return self._season_moment("start", window.start), self._season_moment("end", window.end)
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -277,24 +316,25 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         """The integer that stands for a score: 10.50 is 1050 on a board with two decimals."""
         if isinstance(score, int):
             number = score * int(10**self.decimals)
+        elif not score.is_finite():
+            raise InvalidScore(f"{score} is not a score: write a finite number")
+        elif score and score.adjusted() > 16:
+            # Before it becomes an integer: a huge exponent would make a huge one.
+            raise InvalidScore(f"score {brief(score, str)} is outside ±(2^53 − 1)")
         else:
-            if not score.is_finite():
-                raise InvalidScore(f"{score} is not a score: write a finite number")
-            # Before scaling: a huge exponent would make a huge integer.
-            if score.adjusted() > 16:
-                raise InvalidScore(f"score {score} is outside ±(2^53 − 1)")
-            scaled = score.scaleb(self.decimals)
-            if scaled != scaled.to_integral_value():
+            scaled = score.scaleb(self.decimals, _EXACT)
+            whole = scaled.to_integral_value(context=_EXACT)
+            if scaled != whole:
                 digits = f"{self.decimals} decimals" if self.decimals else "whole numbers"
-                raise InvalidScore(f"score {score} has too many decimals: board {self.name!r} takes {digits}")
-            number = int(scaled)
+                raise InvalidScore(f"score {brief(score, str)} has too many decimals: board {self.name!r} takes {digits}")
+            number = int(whole)
         if not -MAX_SCORE <= number <= MAX_SCORE:
-            raise InvalidScore(f"score {score} is outside ±(2^53 − 1){' after scaling' if self.decimals else ''}")
+            raise InvalidScore(f"score {brief(score, str)} is outside ±(2^53 − 1){' after scaling' if self.decimals else ''}")
         return number
 
     def shown(self, number: int) -> Score:
         """The score that a stored integer stands for."""
-        return Decimal(number).scaleb(-self.decimals) if self.decimals else number
+        return Decimal(number).scaleb(-self.decimals, _EXACT) if self.decimals else number
 
     def same_meaning(self, other: Board) -> bool:
         """Whether rankings made for one definition are right for the other."""
@@ -306,8 +346,6 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def to_dict(self) -> dict[str, Any]:
         """The definition as plain data, as `board_from_dict` takes it."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
-        if all(window == Window() for window in self.periods.values()):
-            plain["windows"] = list(self.periods)
         return plain
 
 
@@ -321,33 +359,9 @@ def board_from_dict(data: object) -> Board:
     """
     if not isinstance(data, Mapping):
         raise InvalidBoard(f"a board is a table of fields, not {type(data).__name__}")
-    label = f"board {data['name']!r}" if isinstance(data.get("name"), str) else "a board"
     if "name" not in data:
         raise InvalidBoard(f"a board needs a name. name is {FIELDS['name']}")
-    for key in data:
-        if key not in FIELDS:
-            raise InvalidBoard(f"{label}: unknown field {key!r}; allowed: {', '.join(FIELDS)}")
-    windows = data.get("windows")
-    for name, window in windows.items() if isinstance(windows, Mapping) else ():
-        for key in window if isinstance(window, Mapping) else ():
-            if key not in WINDOW_FIELDS:
-                raise InvalidBoard(f"{label}: unknown field {key!r} in windows.{name}; allowed: {', '.join(WINDOW_FIELDS)}")
-    try:
-        return msgspec.convert(data, Board)
-    except msgspec.ValidationError as exc:
-        raise _explained(label, data, str(exc)) from None
-
-
-def _explained(label: str, data: Mapping[str, Any], message: str) -> InvalidBoard:
-    problem, _, path = message.partition(" - at `$.")
-    field, *inner = path.rstrip("`").split(".")
-    field = field.split("[")[0]
-    value = data.get(field)
-    if field == "windows" and "enum" in problem:
-        problem = f"allowed windows: {', '.join(get_args(WindowName))}"
-    elif "enum" in problem:
-        choices: dict[str, Any] = {"operator": Operator, "order": Order, "ties": Ties, "rank": RankKind}
-        choices |= {"consistency": Consistency, "week_start": Weekday}
-        problem = f"allowed: {', '.join(get_args(choices[field]))}"
-    where = ".".join([field, *inner])
-    return InvalidBoard(f"{label}: {where} = {value!r} cannot be used; {problem}. {field} is {FIELDS.get(field, 'a field')}")
+    for field in data:
+        if field not in FIELDS:
+            raise InvalidBoard(f"board {brief(data['name'])}: unknown field {brief(field)}; allowed: {', '.join(FIELDS)}")
+    return Board(**data)

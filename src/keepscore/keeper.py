@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import islice
+from operator import itemgetter
 
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Dirty, RankingEngine
@@ -110,6 +111,7 @@ class Keeper:
 
 
 def _chunks(states: Iterable[tuple[str, State | None]]) -> Iterator[list[tuple[str, State | None]]]:
-    rest = iter(states)
+    # In the order of the table's key, neighbours share pages: fewer of them are written.
+    rest = iter(sorted(states, key=itemgetter(0)))
     while chunk := list(islice(rest, CHUNK)):
         yield chunk

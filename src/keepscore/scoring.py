@@ -1,8 +1,12 @@
 """Folds: how the events of one player become that player's state. Pure, and the only place that knows the operators.
 
-`best`, `sum` and `first` give the same state for any order of the events. `last` is folded in the order of the events' times
-(then of their writers and numbers); an event that is older than the state answers None, which means: restate this player from
-all of the events. Times are cut to the board's resolution before they get here (`cut`).
+`best`, `sum` and `first` give the same state for any order of the events. `last` is folded in the order of the events' times;
+an event that is older than the state answers None, which means: restate this player from all of the events. Times are cut to the
+board's resolution before they get here (`cut`).
+
+Among `last` events of one cut time the order of arrival decides. `fold_all` knows it from the writer and the number, because
+one writer at a time applies events and a later writer has a higher id. Were two writers to apply at once, then events of one cut
+time could count in another order when they are folded again than when they came in.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """The calendar: which window holds a moment, when it starts and ends. Pure; moments are milliseconds since 1970, UTC.
 
 A local day starts at the first moment of its date, so that a day may have 23 or 25 hours and none is ever missing or doubled:
-where midnight does not exist (clocks go forward at 0:00) the day starts at the jump, where it comes twice, at the first.
+where midnight does not exist (clocks go forward at 0:00) the day starts at the jump, where it comes twice, at the first. A day
+that has begun has begun: where clocks go back over midnight, the hour in which they show the old date again is the new day's.
+A date that a zone left out has no window. Cron seasons start whenever the local clock comes to show a match for the first time;
+a match that clocks skip counts as if they had not yet gone forward (2:30 is 3:30 on that day).
 Weeks carry the ISO number of the week in which most of their days lie, whatever day they begin on: with `week_start =
 "monday"` that is the ISO week itself.
 """
@@ -14,6 +17,7 @@ from typing import NamedTuple, get_args
 
 from cronsim import CronSim
 
+from keepscore.board_checks import brief
 from keepscore.boards import Board, Weekday
 from keepscore.errors import UnknownWindow
 
@@ -24,6 +28,9 @@ FOREVER = 253_402_300_800_000
 #: The last moment with a calendar: further in the future there are no dates to speak of.
 _LAST_YEAR = 9990
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+_DAY_MS = 86_400_000
 _WEEKDAYS: tuple[str, ...] = get_args(Weekday)
 _FORMS = {
     "daily": (r"\d{4}-\d{2}-\d{2}", "2026-11-15"),
@@ -31,7 +38,7 @@ _FORMS = {
     "monthly": (r"\d{4}-\d{2}", "2026-11"),
     "yearly": (r"\d{4}", "2026"),
     "all_time": ("all_time", "all_time"),
-    "season": (r"\d{4}-\d{2}-\d{2}(T\d{4})?", "2026-11-01"),
+    "season": (r"\d{4}-\d{2}-\d{2}(T\d{4}(\d{2})?)?", "2026-11-01"),
 }
 
 
@@ -48,10 +55,16 @@ def span_at(board: Board, window: str, moment: int) -> Span | None:
     """The span of a board's window that holds a moment, or None where no season does."""
     if window == "all_time":
         return Span("all_time", "all_time", 0, FOREVER)
-    if window == "season":
-        return _season_at(board, moment)
-    day = datetime.fromtimestamp(moment / 1000, board.zone).date()
-    return _span_from(board, window, _first_day(board, window, day))
+    try:
+        if window == "season":
+            return _season_at(board, moment)
+        day = _clock(board, moment).date()
+        # Clocks that went back over midnight show the date of a day that has ended.
+        if moment >= _midnight(board, day + _DAY):
+            day += _DAY
+        return _span_from(board, window, _first_day(board, window, day))
+    except OverflowError:
+        raise UnknownWindow(f"{brief(moment)} ms lies outside the calendar of windows") from None
 
 
 def span_of(board: Board, window: str, window_id: str) -> Span:
@@ -63,10 +76,10 @@ def span_of(board: Board, window: str, window_id: str) -> Span:
     if window == "all_time":
         return Span("all_time", "all_time", 0, FOREVER)
     try:
-        if window == "season":
-            form = "%Y-%m-%dT%H%M" if "T" in window_id else "%Y-%m-%d"
-            moment = _ms(datetime.strptime(window_id, form).replace(tzinfo=board.zone))
-            span = _season_at(board, moment)
+        if window == "season" and board.season is not None:
+            span = _season(board, *map(_ms, board.season))
+        elif window == "season":
+            span = _cron_season(board, _first_shown(board, datetime.fromisoformat(window_id)))
         elif window == "weekly":
             year, week = window_id.split("-W")
             middle = date.fromisocalendar(int(year), int(week), 4)
@@ -76,7 +89,7 @@ def span_of(board: Board, window: str, window_id: str) -> Span:
             span = _span_from(board, window, date(*[*parts, 1, 1][:3]))
     except (ValueError, OverflowError):
         raise wrong from None
-    if span is None or span.id != window_id:
+    if span.id != window_id or span.start >= span.end:
         raise wrong
     return span
 
@@ -93,7 +106,7 @@ def _span_from(board: Board, window: str, first: date) -> Span:
     if not 1 < first.year < _LAST_YEAR:
         raise UnknownWindow(f"{first.isoformat()} lies outside the calendar of windows (years 2 to {_LAST_YEAR - 1})")
     if window == "daily":
-        label, after = first.isoformat(), first + timedelta(days=1)
+        label, after = first.isoformat(), first + _DAY
     elif window == "weekly":
         year, week, _ = (first + timedelta(days=3)).isocalendar()
         label, after = f"{year:04d}-W{week:02d}", first + timedelta(days=7)
@@ -105,8 +118,18 @@ def _span_from(board: Board, window: str, first: date) -> Span:
 
 
 def _midnight(board: Board, day: date) -> int:
-    # fold=0 takes the earlier of two midnights, and for one that does not exist the moment of the jump.
-    return _ms(datetime.combine(day, time(), board.zone))
+    return _first_shown(board, datetime.combine(day, time()))
+
+
+def _first_shown(board: Board, shown: datetime) -> int:
+    """The first moment at which the board's clock shows a time."""
+    # fold=0 takes the earlier of two, and for a time that clocks skip the offset before the jump: a midnight is the jump itself.
+    return _ms(shown.replace(tzinfo=board.zone, fold=0))
+
+
+def _clock(board: Board, moment: int) -> datetime:
+    """What the board's clock shows at a moment, without the zone, so that it is compared and counted as clocks are read."""
+    return (_EPOCH + timedelta(milliseconds=moment)).astimezone(board.zone).replace(tzinfo=None, fold=0)
 
 
 def _ms(moment: datetime) -> int:
@@ -114,21 +137,46 @@ def _ms(moment: datetime) -> int:
 
 
 def _season_at(board: Board, moment: int) -> Span | None:
-    if board.season is not None:
-        start, end = board.season
-        return _season(board, start, end) if _ms(start) <= moment < _ms(end) else None
-    cron = board.periods["season"].cron
-    assert cron is not None, "a season without cron has start and end"
-    local = datetime.fromtimestamp(moment / 1000, board.zone)
-    # Iteration leaves out the moment that it starts from; going back, that moment itself may be a start.
-    start = next(CronSim(cron, local + timedelta(minutes=1), reverse=True))
-    while _ms(start) > moment:
-        start = next(CronSim(cron, start, reverse=True))
-    end = next(CronSim(cron, local))
+    if board.season is None:
+        return _cron_season(board, moment)
+    span = _season(board, *map(_ms, board.season))
+    return span if span.start <= moment < span.end else None
+
+
+def _cron_season(board: Board, moment: int) -> Span:
+    # Iteration leaves out the time that it starts from; going back, that time itself may be a start.
+    back = CronSim(_cron(board), _clock(board, moment) + timedelta(minutes=1), reverse=True)
+    start = next(found for shown in back if (found := _first_shown(board, shown)) <= moment)
+    # In an hour that comes twice, later times of the clock may have been starts already.
+    while (end := _next_start(board, start)) <= moment:
+        start = end
     return _season(board, start, end)
 
 
-def _season(board: Board, start: datetime, end: datetime) -> Span:
-    local = start.astimezone(board.zone)
-    label = f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%dT%H%M}"
-    return Span("season", label, _ms(start), _ms(end))
+def _next_start(board: Board, after: int) -> int:
+    """The earliest start of a cron season after a moment."""
+    # Skipped times come at the same moments as the shown times an hour later, so that the order of the clock is not that of
+    # the moments there: look from before the skip, and on until the clock has passed the best that was found.
+    unchanged = _clock(board, after - _DAY_MS) + _DAY
+    starts = []
+    for shown in CronSim(_cron(board), min(unchanged, _clock(board, after))):
+        start = _first_shown(board, shown)
+        if start > after:
+            starts.append(start)
+        if starts and shown >= _clock(board, min(starts)):
+            break
+    return min(starts)
+
+
+def _cron(board: Board) -> str:
+    cron = board.periods["season"].cron
+    assert cron is not None, "a season without start and end has cron"
+    return cron
+
+
+def _season(board: Board, start: int, end: int) -> Span:
+    shown = _clock(board, start)
+    label = shown.date().isoformat()
+    if shown.time() != time():
+        label += f"{shown:T%H%M%S}" if shown.second else f"{shown:T%H%M}"
+    return Span("season", label, start, end)

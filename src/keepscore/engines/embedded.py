@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Any
 
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import (
@@ -23,7 +21,7 @@ from keepscore.engines.base import (
     RankingEngine,
     Update,
 )
-from keepscore.engines.ladder import Ladder
+from keepscore.engines.ladder import GROUP, Ladder
 from keepscore.ordering import KeyCodec, Place, Ranks, Row
 from keepscore.scoring import State, fold_for
 
@@ -31,24 +29,18 @@ __all__ = ["EmbeddedEngine"]
 
 
 class EmbeddedRanking:
-    """One ranking: each player's key, all keys in order, and the distinct scores in order (for dense ranks)."""
+    """One ranking: each player's key, and all keys in order. The group of a key is its score."""
 
-    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "scores", "touched")
+    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "touched")
 
     def __init__(self, board: Board) -> None:
         self.codec = KeyCodec(board)
         self.descending = board.order == "desc"
         self.keys: dict[str, bytes] = {}
-        self.ladder: Ladder[bytes] = Ladder()
-        self.scores: Ladder[int] = Ladder()
+        self.ladder = Ladder()
         self.expiry = 0
         #: Players whose state changed since the last checkpoint, with their keys; None: the player was removed.
         self.touched: dict[str, bytes | None] = {}
-
-    def index(self) -> None:
-        """Make the ladders anew from `keys`. O(N log N)."""
-        self.ladder = Ladder(self.keys.values())
-        self.scores = Ladder(int.from_bytes(prefix) for prefix, _ in groupby(self.ladder, lambda key: key[:8]))
 
     def state(self, player: str) -> State | None:
         """The state of a player."""
@@ -56,57 +48,49 @@ class EmbeddedRanking:
         return None if key is None else self.codec.state(key)
 
     def put(self, player: str, state: State) -> int:
-        """Give a state to a player who has none; answer the position among the keys. O(log N)."""
+        """Give a state to a player who has none; answer the unique rank. O(log N)."""
         key = self.codec.encode(player, *state)
         self.keys[player] = self.touched[player] = key
-        position, before, after = self.ladder.add(key)
-        if not _same_score(key, before) and not _same_score(key, after):
-            self.scores.add(int.from_bytes(key[:8]))
-        return position
+        position = self.ladder.add(key)
+        return len(self.ladder) - position if self.descending else position + 1
 
     def take(self, player: str) -> int:
-        """Take a player out; answer the position among the keys that it had. O(log N)."""
-        key = self.keys.pop(player)
+        """Take a player out; answer the unique rank that it had. O(log N)."""
+        total = len(self.ladder)
         self.touched[player] = None
-        position, before, after = self.ladder.remove(key)
-        if not _same_score(key, before) and not _same_score(key, after):
-            self.scores.remove(int.from_bytes(key[:8]))
-        return position
+        position = self.ladder.remove(self.keys.pop(player))
+        return total - position if self.descending else position + 1
 
-    def rank(self, kind: RankKind, position: int, key: bytes) -> int:
-        """One rank number of a key whose position is known. O(1) for unique, else O(log N)."""
-        if kind == "unique":
-            return len(self.ladder) - position if self.descending else position + 1
-        score = int.from_bytes(key[:8])
-        index: Ladder[Any] = self.ladder if kind == "standard" else self.scores
+    def ranks(self, key: bytes) -> Ranks:
+        """All rank numbers of a key. O(log N)."""
+        position, groups, before, after = self.ladder.rung(key)
         if self.descending:
-            bound = (score + 1).to_bytes(8) if kind == "standard" else score + 1
-            return len(index) - index.position(bound) + 1
-        return index.position(key[:8] if kind == "standard" else score) + 1
-
-    def ranks(self, position: int, key: bytes) -> Ranks:
-        """All rank numbers of a key whose position is known. O(log N)."""
-        return Ranks(self.rank("unique", position, key), self.rank("standard", position, key), self.rank("dense", position, key))
+            unique = standard = len(self.ladder) - position
+            if after is not None and after.startswith(key[:GROUP]):
+                # Others with the same score are ahead: all with a higher one come before the group.
+                standard = len(self.ladder) - self.ladder.position(_above(key)) + 1
+            return Ranks(unique, standard, self.ladder.groups - groups + 1)
+        unique = standard = position + 1
+        if before is not None and before.startswith(key[:GROUP]):
+            standard = self.ladder.position(key[:GROUP]) + 1
+        return Ranks(unique, standard, groups)
 
     def change(self, kind: RankKind, player: str, old: State | None, new: State) -> Change:
         """Replace a state; answer the rank before and after. O(log N)."""
         previous = None
         if old is not None:
-            key = self.keys[player]
             if new == old:
-                position = self.ladder.position(key)
-                rank = self.rank(kind, position, key)
-                return Change(old.score, False, rank, rank, self.rank("unique", position, key), len(self.ladder))
-            if kind == "unique":
-                total = len(self.ladder)
-                position = self.take(player)
-                previous = total - position if self.descending else position + 1
-            else:
-                previous = self.rank(kind, 0, key)
+                ranks = self.ranks(self.keys[player])
+                rank: int = getattr(ranks, kind)
+                return Change(old.score, False, rank, rank, ranks.unique, len(self.ladder))
+            if kind != "unique":
+                previous = getattr(self.ranks(self.keys[player]), kind)
                 self.take(player)
-        position = self.put(player, new)
-        unique = self.rank("unique", position, b"")
-        rank = unique if kind == "unique" else self.rank(kind, position, self.keys[player])
+            else:
+                previous = self.take(player)
+        rank = unique = self.put(player, new)
+        if kind != "unique":
+            rank = getattr(self.ranks(self.keys[player]), kind)
         return Change(new.score, True, previous, rank, unique, len(self.ladder))
 
     def place(self, player: str) -> Place | None:
@@ -115,7 +99,7 @@ class EmbeddedRanking:
         if key is None:
             return None
         score, since = self.codec.state(key)
-        return Place(score, since, self.ranks(self.ladder.position(key), key), len(self.ladder))
+        return Place(score, since, self.ranks(key), len(self.ladder))
 
     def page(self, offset: int, limit: int) -> Page:
         """The rows after the first `offset`. O(log N + limit)."""
@@ -127,8 +111,7 @@ class EmbeddedRanking:
             keys = self.ladder.slice(offset, offset + limit)
         decode = self.codec.decode
         rows = [decode(key) for key in keys]
-        after_last = Ranks(total + 1, total + 1, len(self.scores) + 1)
-        first = self.ranks(total - offset - 1 if self.descending else offset, keys[0]) if keys else after_last
+        first = self.ranks(keys[0]) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
         return Page(rows, first, total)
 
     def offset_after(self, row: Row) -> int:
@@ -148,9 +131,7 @@ class EmbeddedRanking:
     def _check(self) -> None:
         """Verify every invariant. For tests."""
         self.ladder._check()
-        self.scores._check()
         assert sorted(self.keys.values()) == list(self.ladder)
-        assert sorted({int.from_bytes(key[:8]) for key in self.keys.values()}) == list(self.scores)
         assert all(self.codec.decode(key).player == player for player, key in self.keys.items())
 
 
@@ -190,8 +171,9 @@ class EmbeddedBoard:
         return Outcome(changes, restate)
 
 
-def _same_score(key: bytes, neighbour: bytes | None) -> bool:
-    return neighbour is not None and neighbour.startswith(key[:8])
+def _above(key: bytes) -> bytes:
+    """The smallest prefix of a higher score."""
+    return (int.from_bytes(key[:GROUP]) + 1).to_bytes(GROUP)
 
 
 class EmbeddedEngine(RankingEngine):
@@ -215,7 +197,7 @@ class EmbeddedEngine(RankingEngine):
                 ranking.touched.update(keys)
             await asyncio.sleep(0)
         for ranking in loaded.rankings.values():
-            ranking.index()
+            ranking.ladder = Ladder(ranking.keys.values())
             await asyncio.sleep(0)
         self._shadows[board_id] = loaded
 

@@ -1,60 +1,87 @@
-"""A sorted list that knows the position of everything in it.
+"""A sorted list of keys that knows the position of each key, and of its group.
+
+A key is bytes; keys that share their first `GROUP` bytes are a group (players with equal scores).
 
 Why not ``sortedcontainers.SortedList``: an update of a ranking needs the position before, a removal, an insertion and the
-position after. That is four searches there and two here, and on a million players the searches are nearly all of the cost
-(`benchmarks/ladder.py` prints both).
+position after. That is four searches there and two here, and on a million players the searches are nearly all of the cost; and a
+second list of the distinct scores, for dense ranks, would need as many again (`benchmarks/ladder.py` prints both).
 
-The structure. Keys lie in sorted *buckets* of at most `2 × LOAD`; `_maxes` holds the last key of each bucket, `_sizes` how
+The structure. Keys lie in sorted *buckets* of fewer than `2 × LOAD`; `_maxes` holds the last key of each bucket, `_sizes` how
 many keys each holds, and `_strides` the sums of `_sizes` over `STRIDE` buckets at a time, so that the number of keys
-before a bucket is two short sums that run in C:
+before a bucket is two short sums that run in C. `_heads` holds, for each bucket, those of its keys that are the first of their
+group, and `_head_strides` how many these are, so that the number of groups up to a key takes no search of its own:
 
-    buckets   [a c] [f g h] [k] [m n]        STRIDE = 2
-    _maxes     c     h       k   n
-    _sizes     2     3       1   2
-    _strides   5             3               position of "m" = 5 + 1 + 0 = 6
+    buckets   [a1 a2] [a3 b1 c1] [c2] [d1 d2]        STRIDE = 2, groups are letters
+    _maxes     a2      c1         c2   d2
+    _sizes     2       3          1    2
+    _strides   5                  3                  position of "d1" = 5 + 1 + 0 = 6
+    _heads    [a1]    [b1 c1]    []   [d1]
+    _head_strides  3              1                  groups up to "d1" = 3 + 0 + 1 = 4
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from itertools import pairwise
+from typing import NamedTuple
 
-__all__ = ["Ladder"]
+__all__ = ["GROUP", "Ladder", "Rung"]
 
+#: Leading bytes of a key that make its group.
+GROUP = 8
 #: Keys in a bucket when it is made; a bucket that reaches twice this is split.
 LOAD = 512
 #: Buckets summed up by one entry of `_strides`.
 STRIDE = 32
 
-K = TypeVar("K", bytes, int)
+
+class Rung(NamedTuple):
+    """Where a key is: how many keys are smaller, how many groups there are up to its own, and the neighbours."""
+
+    position: int
+    groups: int
+    before: bytes | None
+    after: bytes | None
 
 
-class Ladder(Generic[K]):
+class Ladder:
     """Distinct keys in ascending order. Search, insertion and removal cost O(log N) comparisons and O(LOAD) moved pointers."""
 
-    __slots__ = ("_buckets", "_len", "_maxes", "_sizes", "_strides")
+    __slots__ = ("_buckets", "_head_strides", "_heads", "_len", "_maxes", "_sizes", "_strides", "groups")
 
-    def __init__(self, keys: Iterable[K] = ()) -> None:
+    def __init__(self, keys: Iterable[bytes] = ()) -> None:
         """Make one from keys in any order, in O(N log N)."""
         ordered = sorted(keys)
-        self._buckets: list[list[K]] = [ordered[i : i + LOAD] for i in range(0, len(ordered), LOAD)]
         self._len = len(ordered)
+        self._buckets = [ordered[i : i + LOAD] for i in range(0, len(ordered), LOAD)]
+        self._heads: list[list[bytes]] = []
+        last = b""
+        for bucket in self._buckets:
+            firsts = [bucket[0]] if bucket[0][:GROUP] != last else []
+            firsts += [key for previous, key in pairwise(bucket) if key[:GROUP] != previous[:GROUP]]
+            self._heads.append(firsts)
+            last = bucket[-1][:GROUP]
+        #: How many groups there are.
+        self.groups = sum(map(len, self._heads))
         self._index()
 
     def _index(self) -> None:
-        self._maxes: list[K] = [bucket[-1] for bucket in self._buckets]
+        """Sum up anew, after buckets have come or gone. O(buckets)."""
+        self._maxes = [bucket[-1] for bucket in self._buckets]
         self._sizes = [len(bucket) for bucket in self._buckets]
         self._strides = [sum(self._sizes[i : i + STRIDE]) for i in range(0, len(self._sizes), STRIDE)]
+        heads = [len(firsts) for firsts in self._heads]
+        self._head_strides = [sum(heads[i : i + STRIDE]) for i in range(0, len(heads), STRIDE)]
 
     def __len__(self) -> int:
         return self._len
 
-    def __iter__(self) -> Iterator[K]:
+    def __iter__(self) -> Iterator[bytes]:
         for bucket in self._buckets:
             yield from bucket
 
-    def position(self, key: K) -> int:
+    def position(self, key: bytes) -> int:
         """How many keys are smaller than `key`, which need not be present."""
         at = bisect_left(self._maxes, key)
         if at == len(self._maxes):
@@ -62,64 +89,116 @@ class Ladder(Generic[K]):
         stride = at // STRIDE
         return sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + bisect_left(self._buckets[at], key)
 
-    def add(self, key: K) -> tuple[int, K | None, K | None]:
-        """Insert a key that is not present; answer its position and its two neighbours."""
+    def groups_upto(self, key: bytes) -> int:
+        """How many groups begin at or before `key`, which need not be present."""
+        at = bisect_left(self._maxes, key)
+        if at == len(self._maxes):
+            return self.groups
+        return self._heads_before(at) + bisect_right(self._heads[at], key)
+
+    def _heads_before(self, at: int) -> int:
+        stride = at // STRIDE
+        return sum(self._head_strides[:stride]) + sum(map(len, self._heads[stride * STRIDE : at]))
+
+    def rung(self, key: bytes) -> Rung:
+        """Where a key that is present is."""
+        at = bisect_left(self._maxes, key)
+        bucket = self._buckets[at]
+        inside = bisect_left(bucket, key)
+        stride = at // STRIDE
+        position = sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + inside
+        groups = self._heads_before(at) + bisect_right(self._heads[at], key)
+        return Rung(position, groups, *self._neighbours(at, inside))
+
+    def _neighbours(self, at: int, inside: int) -> tuple[bytes | None, bytes | None]:
+        bucket = self._buckets[at]
+        before = bucket[inside - 1] if inside else (self._maxes[at - 1] if at else None)
+        if inside + 1 < len(bucket):
+            return before, bucket[inside + 1]
+        return before, self._buckets[at + 1][0] if at + 1 < len(self._buckets) else None
+
+    def add(self, key: bytes) -> int:
+        """Insert a key that is not present; answer its position."""
         maxes = self._maxes
         at = bisect_left(maxes, key)
-        if at == len(maxes):
-            if not maxes:
-                self._buckets.append([key])
-                self._len = 1
-                self._index()
-                return 0, None, None
+        if at < len(maxes):
+            bucket = self._buckets[at]
+            inside = bisect_left(bucket, key)
+            bucket.insert(inside, key)
+        elif maxes:
             at -= 1
             bucket = self._buckets[at]
             inside = len(bucket)
             bucket.append(key)
             maxes[at] = key
         else:
-            bucket = self._buckets[at]
-            inside = bisect_left(bucket, key)
-            bucket.insert(inside, key)
+            inside, bucket = 0, [key]
+            self._buckets.append(bucket)
+            self._heads.append([])
+            self._index()
+            self._sizes[0] = self._strides[0] = 0
         stride = at // STRIDE
         position = sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + inside
-        before = bucket[inside - 1] if inside else (maxes[at - 1] if at else None)
-        after = bucket[inside + 1] if inside + 1 < len(bucket) else self._first_of(at + 1)
         self._len += 1
         self._sizes[at] += 1
         self._strides[stride] += 1
+        before, after = self._neighbours(at, inside)
+        group = key[:GROUP]
+        if before is None or not before.startswith(group):
+            self._add_head(at, key)
+            if after is not None and after.startswith(group):
+                self._remove_head(at if inside + 1 < len(bucket) else at + 1, after)
         if len(bucket) >= 2 * LOAD:
-            self._buckets[at : at + 1] = [bucket[:LOAD], bucket[LOAD:]]
-            self._index()
-        return position, before, after
+            self._split(at)
+        return position
 
-    def remove(self, key: K) -> tuple[int, K | None, K | None]:
-        """Take out a key that is present; answer the position that it had and its two former neighbours."""
+    def remove(self, key: bytes) -> int:
+        """Take out a key, KeyError where it is not present; answer the position that it had."""
         at = bisect_left(self._maxes, key)
+        if at == len(self._maxes):
+            raise KeyError(key)
         bucket = self._buckets[at]
         inside = bisect_left(bucket, key)
         if bucket[inside] != key:
             raise KeyError(key)
         stride = at // STRIDE
         position = sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + inside
-        before = bucket[inside - 1] if inside else (self._maxes[at - 1] if at else None)
-        after = bucket[inside + 1] if inside + 1 < len(bucket) else self._first_of(at + 1)
+        before, after = self._neighbours(at, inside)
+        group = key[:GROUP]
+        if before is None or not before.startswith(group):
+            self._remove_head(at, key)
+            if after is not None and after.startswith(group):
+                self._add_head(at if inside + 1 < len(bucket) else at + 1, after)
         del bucket[inside]
         self._len -= 1
-        if bucket:
-            if inside == len(bucket):
-                self._maxes[at] = bucket[-1]
-            self._sizes[at] -= 1
-            self._strides[stride] -= 1
-        else:
-            del self._buckets[at]
+        self._sizes[at] -= 1
+        self._strides[stride] -= 1
+        if not bucket:
+            del self._buckets[at], self._heads[at]
             self._index()
-        return position, before, after
+        elif inside == len(bucket):
+            self._maxes[at] = bucket[-1]
+        return position
 
-    def _first_of(self, at: int) -> K | None:
-        return self._buckets[at][0] if at < len(self._buckets) else None
+    def _add_head(self, at: int, key: bytes) -> None:
+        insort(self._heads[at], key)
+        self._head_strides[at // STRIDE] += 1
+        self.groups += 1
 
-    def slice(self, start: int, stop: int) -> list[K]:
+    def _remove_head(self, at: int, key: bytes) -> None:
+        heads = self._heads[at]
+        del heads[bisect_left(heads, key)]
+        self._head_strides[at // STRIDE] -= 1
+        self.groups -= 1
+
+    def _split(self, at: int) -> None:
+        bucket, heads = self._buckets[at], self._heads[at]
+        middle = bisect_left(heads, bucket[LOAD])
+        self._buckets[at : at + 1] = [bucket[:LOAD], bucket[LOAD:]]
+        self._heads[at : at + 1] = [heads[:middle], heads[middle:]]
+        self._index()
+
+    def slice(self, start: int, stop: int) -> list[bytes]:
         """The keys at positions `start` to `stop` (not included), ascending. O(log N + stop − start)."""
         start, stop = max(0, start), min(stop, self._len)
         if start >= stop:
@@ -142,9 +221,14 @@ class Ladder(Generic[K]):
     def _check(self) -> None:
         """Verify every invariant. For tests."""
         keys = list(self)
-        assert all(a < b for a, b in zip(keys, keys[1:], strict=False)), "keys ascend and are distinct"
+        assert all(a < b for a, b in pairwise(keys)), "keys ascend and are distinct"
         assert len(keys) == self._len
         assert all(0 < len(bucket) < 2 * LOAD for bucket in self._buckets), "no bucket is empty or overfull"
-        assert self._maxes == [bucket[-1] for bucket in self._buckets]
-        assert self._sizes == [len(bucket) for bucket in self._buckets]
-        assert self._strides == [sum(self._sizes[i : i + STRIDE]) for i in range(0, len(self._sizes), STRIDE)]
+        fresh = Ladder(keys)
+        assert [key for heads in self._heads for key in heads] == [key for heads in fresh._heads for key in heads]
+        for bucket, heads in zip(self._buckets, self._heads, strict=True):
+            assert set(heads) <= set(bucket), "heads lie with their buckets"
+        assert self.groups == fresh.groups
+        summed = (self._maxes[:], self._sizes[:], self._strides[:], self._head_strides[:])
+        self._index()
+        assert summed == (self._maxes, self._sizes, self._strides, self._head_strides), "sums are right"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import logging
 import os
 import secrets
 import sqlite3
@@ -29,6 +30,7 @@ from keepscore.ledgers.base import (
     Profile,
     Slot,
 )
+from keepscore.ledgers.player_index import PlayerIndex
 from keepscore.ledgers.queries import migrations, named_queries
 from keepscore.scoring import Event, State
 
@@ -36,10 +38,13 @@ __all__ = ["SqliteLedger"]
 
 #: Rows that one read brings at a time.
 CHUNK = 10_000
-#: Page cache of a connection, in KiB: the index of events by player is hit at random.
+#: Page cache of a connection, in KiB: checkpoints touch pages all over the standings.
 CACHE_KIB = 65_536
+#: Pages in the write-ahead log at which SQLite moves them into the database (16 MiB).
+WAL_PAGES = 4096
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
@@ -50,7 +55,9 @@ class SqliteLedger(Ledger):
     def __init__(self, path: str) -> None:
         self.path = path
         self._queries = named_queries("sqlite")
+        self._index = PlayerIndex(self._queries)
         self._lock: LockFile | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._connections: list[sqlite3.Connection] = []
         self._writing = ThreadPoolExecutor(1, "ledger-writer")
         self._reading = self._writing if path == ":memory:" else ThreadPoolExecutor(1, "ledger-reader")
@@ -79,6 +86,7 @@ class SqliteLedger(Ledger):
             for pool in pools:
                 self._connections.append(await loop.run_in_executor(pool, _translated, self._connect, None))
             await self._run(self._writing, self._migrate)
+            await self._run(self._writing, self._index.load)
             sql = self._queries["new_writer"]
             return int(await self._write(lambda connection: connection.execute(sql, (now,)).fetchone()[0]))
         except BaseException:
@@ -90,6 +98,7 @@ class SqliteLedger(Ledger):
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         return connection
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
@@ -106,6 +115,8 @@ class SqliteLedger(Ledger):
             connection.executescript(f"BEGIN;\n{step}\nPRAGMA user_version = {number};\nCOMMIT;")
 
     async def close(self) -> None:
+        if self._indexing is not None:
+            await self._indexing
         for pool in {self._writing, self._reading}:
             await asyncio.get_running_loop().run_in_executor(None, pool.shutdown)
         for connection in self._connections:
@@ -143,6 +154,21 @@ class SqliteLedger(Ledger):
             self._save(connection, answers)
 
         await self._write(work)
+        self._index.add(events)
+        if self._index.due and self._indexing is None:
+            self._indexing = asyncio.create_task(self._write_index())
+
+    async def _write_index(self) -> None:
+        self._index.begin()
+        written = False
+        try:
+            while not written:
+                written = await self._write(self._index.write)
+        except LedgerUnavailable as exc:
+            log.warning("the index of players was not written and is tried again: %s", exc)
+        finally:
+            self._index.finish(written)
+            self._indexing = None
 
     def _claim(self, connection: sqlite3.Connection, claims: Sequence[Claim]) -> None:
         answered = {}
@@ -168,7 +194,13 @@ class SqliteLedger(Ledger):
                 n = rows[-1][2]
 
     async def player_events(self, board_id: int, player: str) -> list[Event]:
-        return [_event(row) for row in await self._read("events_of_player", board_id, player)]
+        def work(connection: sqlite3.Connection) -> list[Event]:
+            sql = self._queries["event"]
+            positions = self._index.find(connection, board_id, player)
+            return [_event(connection.execute(sql, (board_id, *position)).fetchone()) for position in positions]
+
+        # On the writing thread, where the index in memory and the one on disk are in step.
+        return await self._run(self._writing, work)
 
     async def positions(self, board_id: int) -> dict[int, int]:
         found: dict[int, int] = {}

@@ -26,10 +26,37 @@ UPDATE idempotency SET answer = ? WHERE board = ? AND key = ?;
 SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata
 FROM events WHERE board = ? AND writer = ? AND n > ? ORDER BY n LIMIT ?;
 
--- name: events_of_player
--- A player's events on a board.
+-- name: event
+-- One event.
 SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata
-FROM events WHERE board = ? AND player = ? ORDER BY writer, n;
+FROM events WHERE board = ? AND writer = ? AND n = ?;
+
+-- name: indexed_events
+-- The positions of a player's events that the index has.
+SELECT writer, n FROM events_by_player WHERE board = ? AND player = ?;
+
+-- name: index_event
+-- Put one event into the index.
+INSERT INTO events_by_player (board, player, writer, n) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: indexed_upto
+-- Say how far the index goes for a writer on a board.
+INSERT INTO events_indexed (board, writer, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = excluded.n;
+
+-- name: events_not_indexed
+-- The events that the index does not have. For each writer on each board a range of the primary key is read.
+WITH RECURSIVE positions (board, writer) AS (
+    SELECT * FROM (SELECT board, writer FROM events ORDER BY board, writer LIMIT 1)
+    UNION ALL
+    SELECT (SELECT board FROM events e WHERE (e.board, e.writer) > (p.board, p.writer) ORDER BY e.board, e.writer LIMIT 1),
+           (SELECT writer FROM events e WHERE (e.board, e.writer) > (p.board, p.writer) ORDER BY e.board, e.writer LIMIT 1)
+    FROM positions p WHERE p.board IS NOT NULL
+)
+SELECT e.board, e.player, e.writer, e.n
+FROM positions p
+LEFT JOIN events_indexed i ON i.board = p.board AND i.writer = p.writer
+JOIN events e ON e.board = p.board AND e.writer = p.writer AND e.n > COALESCE(i.n, 0)
+WHERE p.board IS NOT NULL;
 
 -- name: next_writer
 -- The next writer on a board behind a given one, and its last event: a search of the index for each writer, not a scan.

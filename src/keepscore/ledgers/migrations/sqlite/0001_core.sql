@@ -34,7 +34,21 @@ CREATE TABLE events (
     metadata TEXT,
     PRIMARY KEY (board, writer, n)
 ) WITHOUT ROWID;
-CREATE INDEX events_by_player ON events (board, player);
+
+-- Which events a player has, written in bulk, and up to which event of each writer.
+CREATE TABLE events_by_player (
+    board  INTEGER NOT NULL,
+    player TEXT    NOT NULL,
+    writer INTEGER NOT NULL,
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (board, player, writer, n)
+) WITHOUT ROWID;
+CREATE TABLE events_indexed (
+    board  INTEGER NOT NULL,
+    writer INTEGER NOT NULL,
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (board, writer)
+) WITHOUT ROWID;
 
 -- Idempotency keys with what identifies the request, and its answer.
 CREATE TABLE idempotency (

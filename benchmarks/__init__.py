@@ -1,0 +1,1 @@
+"""Speed, as ratios to something measured in the same run."""

@@ -1,0 +1,95 @@
+"""Checks of single values of a board's definition.
+
+Each raises a ValueError that says what is allowed, as `duration_ms` does; `boards` adds the field, its value and its meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
+from string import Formatter
+
+from cronsim import CronSim, CronSimError
+
+__all__ = ["brief", "check_cron", "check_template", "check_type", "season_moment"]
+
+#: Characters of a value that a message shows.
+MAX_SHOWN = 200
+#: Years in which a season may start and end: from the first moment that is taken to before dates run out.
+FIRST_YEAR, LAST_YEAR = 1970, 9990
+
+#: The exact types only: a bool is no number, and subclasses (of numpy, say) do not come back from plain data as they were.
+_TYPES: dict[str, Callable[[object], bool]] = {
+    "str": lambda value: type(value) is str,
+    "str | null": lambda value: value is None or type(value) is str,
+    "int": lambda value: type(value) is int,
+    "int | float | null": lambda value: value is None or type(value) in (int, float),
+    "list of str": lambda value: isinstance(value, list | tuple) and all(type(item) is str for item in value),
+}
+#: Fields of a key template that are dates.
+_DATES = ("start", "end")
+
+
+def brief(value: object, write: Callable[[object], str] = repr) -> str:
+    """A value as a message shows it: whole where it is short, cut where it is long.
+
+    >>> brief("eu"), brief(10**5000)
+    ("'eu'", 'a huge int')
+    """
+    try:
+        text = write(value)
+    except (ValueError, RecursionError):
+        # Python refuses to write integers of more than 4300 digits, alone or in a list, as that takes very long.
+        return f"a huge {type(value).__name__}"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def check_type(expected: str, value: object) -> None:
+    """Check that a value is a `str`, `int`, ... as named in `_TYPES`."""
+    if not _TYPES[expected](value):
+        raise ValueError(f"expected `{expected}`, got `{type(value).__name__}`")
+
+
+def check_template(fields: tuple[str, ...], template: str) -> None:
+    """Check that a key template holds plain fields only: `{start.year}` would let a definition look into objects."""
+    allowed = f"it may hold {', '.join('{' + field + '}' for field in fields)}, and dates with a format such as {{start:%Y-%m-%d}}"
+    day = datetime(2026, 11, 15, tzinfo=UTC)
+    sample = {field: day if field in _DATES else field for field in fields}
+    try:
+        for _, field, form, conversion in Formatter().parse(template):
+            if field is None:
+                continue
+            # A format on a text could only pad it, and that to any length.
+            formed_wrongly = form and (field not in _DATES or "{" in form)
+            if field not in fields or conversion or formed_wrongly:
+                raise ValueError(field)
+        template.format(**sample).encode()
+    except ValueError:
+        raise ValueError(allowed) from None
+
+
+def check_cron(cron: str) -> None:
+    """Check that a cron expression has five fields and matches at some time."""
+    example = "write five fields such as '0 0 1 */3 *'"
+    if len(cron.split()) != 5:
+        raise ValueError(example)
+    try:
+        first = next(CronSim(cron, datetime(2026, 1, 1)), None)
+    except CronSimError as exc:
+        raise ValueError(f"{exc}; {example}") from None
+    except ValueError:
+        # A number of thousands of digits.
+        raise ValueError(example) from None
+    if first is None:
+        raise ValueError(f"it never comes; {example}")
+
+
+def season_moment(zone: tzinfo, text: str) -> datetime:
+    """The moment at which a season starts or ends, in the zone where the text has no offset."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("write a date such as '2026-11-01' or a time such as '2026-11-01T06:00+01:00'") from None
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise ValueError(f"allowed: years {FIRST_YEAR} to {LAST_YEAR}")
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
