@@ -26,6 +26,8 @@ class Route(NamedTuple):
 
     spans: tuple[Span, ...]
     rankings: tuple[Ranking, ...]
+    #: Expiries where rankings never expire: a zero for each.
+    never: tuple[int, ...]
 
 
 class CalendarPosition:
@@ -44,7 +46,7 @@ class CalendarPosition:
             # Between two seasons there is no span to tell how long that lasts.
             self.start, self.end = moment, moment + 1
         self.wholes = tuple(Ranking(live.id, span.window, span.id, "") for span in self.spans)
-        self._plain = Route(self.spans, self.wholes)
+        self._plain = Route(self.spans, self.wholes, (0,) * len(self.wholes))
         self._slices: dict[tuple[str, str], tuple[Ranking, ...]] = {}
 
     def route(self, segments: Mapping[str, str] | None) -> Route:
@@ -55,7 +57,7 @@ class CalendarPosition:
         for slice_ in segments.items():
             if slice_[0] in self.names:
                 rankings += self._slices.get(slice_) or self._remember(slice_)
-        return Route(self.spans, rankings)
+        return Route(self.spans, rankings, (0,) * len(rankings))
 
     def _remember(self, slice_: tuple[str, str]) -> tuple[Ranking, ...]:
         if len(self._slices) >= REMEMBERED:
@@ -90,17 +92,17 @@ class LiveBoard:
         """The rankings in which an event of that moment counts."""
         return self.position(moment).route(segments)
 
-    def update(self, event: Event, ranked: bool = False) -> Update:
-        """An event as an engine sees it."""
-        route = self.route(event.at, event.segments)
-        at = cut(self.board, event.at)
-        expiries = self.expiries(route, event.received)
-        return Update(event.player, event.kind, event.amount, at, route.rankings, len(route.spans), expiries, ranked)
+    def update(self, event: Event, ranked: bool = False, route: Route | None = None) -> Update:
+        """An event as an engine sees it. Whoever knows its route saves looking for it."""
+        _, _, _, player, kind, amount, at, received, segments, _, _ = event
+        if route is None:
+            route = self.route(at, segments)
+        return Update(player, kind, amount, cut(self.board, at), route[1], len(route[0]), self.expiries(route, received), ranked)
 
     def expiries(self, route: Route, received: int) -> tuple[int, ...]:
         """When each ranking of a route may be dropped after an event that came at `received`; 0: never."""
         if not self._ttls:
-            return (0,) * len(route.rankings)
+            return route.never
         once = tuple(self.expiry(span, received) for span in route.spans)
         return once * (len(route.rankings) // len(once)) if once else ()
 
@@ -114,6 +116,10 @@ class LiveBoard:
 
     def ranking(self, window: str | None, window_id: str | None, segment: str | None, now: int) -> Ranking:
         """The ranking that a reader names; without names, the whole of the first window as it is now."""
+        if window is None and window_id is None and segment is None:
+            wholes = self.position(now).wholes
+            if wholes and wholes[0].window == self.board.first_window:
+                return wholes[0]
         name = window or self.board.first_window
         if name not in self.board.periods:
             raise UnknownWindow(f"board {self.name!r} has no window {name!r}: it has {', '.join(self.board.periods)}")

@@ -31,6 +31,8 @@ class Planner:
         self._writer = writer
         #: The number of the last planned event of each board.
         self.counts = dict(counts)
+        #: Scores that this group has made so far: the last that were set on a board, and what came of amounts since.
+        self._latest: dict[tuple[int, str], int] = {}
         self._running: dict[tuple[Ranking, str], int] = {}
 
     async def plan(self, submission: Submission, ranked: bool) -> Plan:
@@ -38,18 +40,27 @@ class Planner:
         live = submission.live
         if live is not self._catalog.get(live.name):
             live, submission = self._redirected(submission)
+        if not live.board.also and submission.kind == "score" and live.board.operator in ("best", "first"):
+            # Nearly all submissions: no board but their own, and no score that they depend on.
+            return Plan(submission, [live], *self._event(live, submission, "score", submission.amount, ranked))
         boards = [live, *self._catalog.links(live)] if live.board.also else [live]
+        # All amounts first: an error must not leave a number behind that nobody uses.
         amounts = [await self._amount(target, submission, own=target is live) for target in boards]
-        events = []
+        events: list[Event] = []
+        updates: list[Update] = []
         for target, (kind, amount) in zip(boards, amounts, strict=True):
-            n = self.counts[target.id] = self.counts.get(target.id, 0) + 1
-            _, player, _, _, at, received, _, segments, game_id, metadata, _ = submission
-            own = target is live
-            events.append(
-                Event(target.id, self._writer, n, player, kind, amount, at, received, segments, game_id, metadata if own else None)
-            )
-        updates = [target.update(event, ranked and target is live) for target, event in zip(boards, events, strict=True)]
+            event, update = self._event(target, submission, kind, amount, ranked and target is live)
+            events += event
+            updates += update
         return Plan(submission, boards, events, updates)
+
+    def _event(self, target: LiveBoard, submission: Submission, kind: Kind, amount: int, ranked: bool) -> tuple[list[Event], list[Update]]:
+        """The next event of a board, and what the engine has to do for it."""
+        _, player, _, _, at, received, route, segments, game_id, metadata, _ = submission
+        n = self.counts[target.id] = self.counts.get(target.id, 0) + 1
+        own = target is submission.live
+        event = Event(target.id, self._writer, n, player, kind, amount, at, received, segments, game_id, metadata if own else None)
+        return [event], [target.update(event, ranked, route if own else None)]
 
     def _redirected(self, submission: Submission) -> tuple[LiveBoard, Submission]:
         """A submission whose board was redefined while it waited, as the new definition takes it."""
@@ -71,8 +82,10 @@ class Planner:
             low, high = board.bounds
             if not low <= amount <= high:
                 raise InvalidScore(f"score {board.shown(amount)} is outside the bounds of board {board.name!r}")
-            for ranking in route.rankings if board.operator == "last" else ():
-                self._running[ranking, submission.player] = amount
+            if board.operator == "last":
+                self._latest[target.id, submission.player] = amount
+                for ranking in route.rankings if self._running else ():
+                    self._running.pop((ranking, submission.player), None)
             return "score", amount
         if kind == "score" and own:
             # An absolute score on a sum board: what is missing to it in the first window.
@@ -97,6 +110,8 @@ class Planner:
 
     async def _score(self, ranking: Ranking, player: str) -> int:
         running = self._running.get((ranking, player))
+        if running is None:
+            running = self._latest.get((ranking.board, player))
         if running is None:
             (state,) = await self._engine.states(ranking, [player])
             running = 0 if state is None else state.score

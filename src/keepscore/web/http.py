@@ -8,6 +8,7 @@ One router for all routes is less than two. Paths are split before they are deco
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -124,21 +125,18 @@ class App:
             return
         headers = scope["headers"]
         try:
-            answer = await self._answer(scope, headers, receive)
+            route, decoder, variables = self._find(scope)
+            query_string = scope["query_string"]
+            request: Request[Any, Any] = Request(variables, headers, _query(route.query, query_string), query_string)
+            if route.body is not NoBody:
+                request.raw_body = await _read(receive, headers, route.max_body)
+                request.body = request.raw_body if decoder is None else decoded(decoder, request.raw_body)
+            answer = await route.handler(request)
         except Exception as error:
             problem = problem_of(error)
             extra = ((b"allow", error.allowed.encode()),) if isinstance(error, MethodNotAllowed) else ()
             answer = Answer(Text(encode(problem), b"application/problem+json"), problem.status, extra)
         await _send(answer, headers, scope["method"] == "HEAD", send)
-
-    async def _answer(self, scope: Scope, headers: list[tuple[bytes, bytes]], receive: Receive) -> Answer:
-        route, decoder, variables = self._find(scope)
-        query_string: bytes = scope["query_string"]
-        request: Request[Any, Any] = Request(variables, headers, _query(route.query, query_string), query_string)
-        if route.body is not NoBody:
-            request.raw_body = await _read(receive, headers, route.max_body)
-            request.body = request.raw_body if decoder is None else decoded(decoder, request.raw_body)
-        return await route.handler(request)
 
     def _find(self, scope: Scope) -> tuple[Route, Any, list[str]]:
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
@@ -199,7 +197,9 @@ async def _send(answer: Answer, headers: list[tuple[bytes, bytes]], head: bool, 
     await send({"type": "http.response.body", "body": b"" if head else body})
 
 
+@lru_cache(maxsize=4096)
 def _query(kind: type[msgspec.Struct], text: bytes) -> Any:
+    """A typed query. Clients ask the same again and again: parsed ones are remembered, and nobody changes them."""
     if not text:
         return kind()
     try:

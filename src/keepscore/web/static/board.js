@@ -288,14 +288,20 @@ function flash(element) {
 }
 
 async function showMore() {
-  const answer = await call(boardPath(`top?${viewQuery({ limit: PAGE, cursor: page.next_cursor })}`)).catch(failed);
-  if (!answer) return;
-  // From the next poll on, one longer page keeps all of them live.
-  limit = Math.min(limit + PAGE, MOST);
-  const known = page.standings.filter(({ player_id: id }) => !answer.standings.some((other) => other.player_id === id));
-  page = { ...answer, standings: [...known, ...answer.standings] };
-  showStandings(page);
-  rows.forEach(showTimes);
+  if (!page?.next_cursor) return;
+  clearTimeout(timer);
+  const mine = ++turn;
+  try {
+    const answer = await call(boardPath(`top?${viewQuery({ limit: PAGE, cursor: page.next_cursor })}`));
+    if (mine !== turn) return;
+    // From the next poll on, one longer page keeps all of them live.
+    limit = Math.min(limit + PAGE, MOST);
+    const moved = new Set(answer.standings.map(({ player_id: id }) => id));
+    arrived({ ...answer, standings: [...page.standings.filter(({ player_id: id }) => !moved.has(id)), ...answer.standings] });
+  } catch (error) {
+    if (mine === turn) failed(error);
+  }
+  timer = setTimeout(poll, EVERY_MS);
 }
 
 // -- finding ------------------------------------------------------------------------------------------------------------
@@ -310,6 +316,7 @@ async function find(id, asked) {
     if (asked) say(`${id} has rank ${place.rank} of ${place.total_players}.`);
   } catch (error) {
     if (sought !== id) return;
+    sought = null;
     byId("found").replaceChildren(make("p", "problem", reason(error)));
     if (asked) say(reason(error));
   }
@@ -339,6 +346,8 @@ function prepareForm() {
   byId("modes").hidden = !adds;
   play.mode.value = board.operator === "sum" ? "amount" : "score";
   play.player.value ||= stored("keepscore.player") ?? "you";
+  play.tags.value = "";
+  byId("receipt").replaceChildren(make("p", "quiet", "The answer comes with your rank."));
   play.number.value = board.operator === "sum" ? "100" : (startingScore() || 1).toFixed(board.decimals);
   showCurl();
 }
@@ -415,7 +424,7 @@ const pick = (list) => list[Math.floor(Math.random() * list.length)];
 /** Lowest and highest score that look natural on the board, within its bounds. */
 function naturalRange() {
   const width = board.decimals ? 100 : 10000;
-  const low = board.min_score ?? (board.max_score === null ? 0 : board.max_score - width);
+  const low = board.min_score ?? (board.max_score === null || board.max_score > 0 ? 0 : board.max_score - width);
   return [low, board.max_score ?? low + width];
 }
 
