@@ -75,7 +75,8 @@ class LiveBoard:
         self.record = record
         self.id, self.version, self.board, self.meaning = record
         self.name = self.board.name
-        self._ttls = {name: duration_ms(window.ttl) for name, window in self.board.periods.items() if window.ttl is not None}
+        #: How long rankings of a window are kept after their last score, where that is limited (milliseconds).
+        self.ttls = {name: duration_ms(window.ttl) for name, window in self.board.periods.items() if window.ttl is not None}
         self._positions: dict[int, CalendarPosition] = {}
 
     def position(self, moment: int) -> CalendarPosition:
@@ -101,14 +102,14 @@ class LiveBoard:
 
     def expiries(self, route: Route, received: int) -> tuple[int, ...]:
         """When each ranking of a route may be dropped after an event that came at `received`; 0: never."""
-        if not self._ttls:
+        if not self.ttls:
             return route.never
         once = tuple(self.expiry(span, received) for span in route.spans)
         return once * (len(route.rankings) // len(once)) if once else ()
 
     def expiry(self, span: Span, received: int) -> int:
         """When a window's rankings may be dropped after an event that came at `received`; 0: never."""
-        ttl = self._ttls.get(span.window)
+        ttl = self.ttls.get(span.window)
         if ttl is None:
             return 0
         # all_time never ends: only its last score counts.

@@ -5,13 +5,14 @@ Three users: a start or a rebuild fills an engine, a verification compares one, 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import gc
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Loaded, Ranking, RankingEngine, Update
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
-from keepscore.ordering import Row
 from keepscore.scoring import Event, State, fold_all, fold_for
 from keepscore.windows import span_of
 
@@ -84,17 +85,28 @@ async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) ->
     """Fill the engine's shadow of a board from the ledger; answer the checkpoint that it was based on, if there was one."""
     upto = await ledger.positions(live.id)
     checkpoints = [point for point in await ledger.checkpoints(live.id) if point.meaning == live.meaning]
-    if checkpoints:
-        await engine.load(live.id, live.board, _from_checkpoint(ledger, live, checkpoints, upto), upto)
-        return checkpoints[0]
-    await engine.load(live.id, live.board, _from_events(ledger, live, upto), upto)
-    return None
+    states = _from_checkpoint(ledger, live, checkpoints, upto) if checkpoints else _from_events(ledger, live, upto)
+    with _collector_paused():
+        await engine.load(live.id, live.board, states, upto)
+    return checkpoints[0] if checkpoints else None
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Millions of new objects that all stay: looking through them for garbage again and again would take longer than making them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 async def _from_events(ledger: Ledger, live: LiveBoard, upto: Positions) -> AsyncIterator[Loaded]:
     folded = await fold_ledger(ledger, live, upto)
     for ranking, states in folded.states.items():
-        rows = (Row(player, *state) for player, state in states.items())
+        rows = [(player, *state) for player, state in states.items()]
         yield Loaded(ranking, folded.expiries.get(ranking, 0), rows, fresh=True)
 
 
@@ -121,8 +133,9 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
                     if player in tail:
                         folder.states.setdefault(ranking, {})[player] = State(score, since)
                         included[ranking, player] = point.positions
-                latest = max(latest, max(since for _, _, since in rows))
-                yield Loaded(ranking, 0, map(Row._make, rows), fresh=False)
+                if slot.window in live.ttls:
+                    latest = max(latest, *(since for _, _, since in rows))
+                yield Loaded(ranking, 0, rows, fresh=False)
         yield Loaded(ranking, _expiry(live, slot, latest), (), fresh=False)
     for player, events in tail.items():
         for event in events:
@@ -132,7 +145,8 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
                 folder.add(event, frozenset(known))
     await folder.settle(ledger, upto)
     for ranking, states in folder.states.items():
-        yield Loaded(ranking, folder.expiries.get(ranking, 0), (Row(p, *state) for p, state in states.items()), fresh=True)
+        rows = [(player, *state) for player, state in states.items()]
+        yield Loaded(ranking, folder.expiries.get(ranking, 0), rows, fresh=True)
 
 
 def _expiry(live: LiveBoard, slot: Slot, latest: int) -> int:

@@ -6,10 +6,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from keepscore.engines import ladder
-from keepscore.engines.ladder import Ladder
+from keepscore.engines.ladder import GROUP, Ladder
+
+
+def key_of(number):
+    """A key for each number, in the order of the numbers, five to a group."""
+    return (number // 5).to_bytes(GROUP, "big") + bytes([number % 5])
+
+
+def keys_of(numbers):
+    return [key_of(number) for number in numbers]
+
 
 # Few distinct keys, so that the same ones come and go.
-KEYS = st.integers(-60, 60)
+NUMBERS = st.integers(0, 120)
+KEYS = NUMBERS.map(key_of)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -20,11 +31,11 @@ def small_buckets():
         yield
 
 
-def neighbours(ordered, key):
-    """The position of a key in or out of a sorted list, and those next to it."""
+def rung(ordered, key):
+    """Where a key is in a sorted list: its position, the groups up to it and the keys next to it."""
     at = bisect_left(ordered, key)
-    after = at + (at < len(ordered) and ordered[at] == key)
-    return at, ordered[at - 1] if at else None, ordered[after] if after < len(ordered) else None
+    groups = len({other[:GROUP] for other in ordered[: at + 1]})
+    return at, groups, ordered[at - 1] if at else None, ordered[at + 1] if at + 1 < len(ordered) else None
 
 
 class LadderBesideASortedList(RuleBasedStateMachine):
@@ -35,17 +46,19 @@ class LadderBesideASortedList(RuleBasedStateMachine):
 
     @rule(key=KEYS)
     def add_or_remove(self, key):
-        present = key in self.model
-        expected = neighbours(self.model, key)
-        if present:
+        position = bisect_left(self.model, key)
+        if key in self.model:
+            assert self.ladder.rung(key) == rung(self.model, key)
             self.model.remove(key)
+            assert self.ladder.remove(key) == position
         else:
-            self.model.insert(expected[0], key)
-        assert (self.ladder.remove(key) if present else self.ladder.add(key)) == expected
+            self.model.insert(position, key)
+            assert self.ladder.add(key) == position
+            assert self.ladder.rung(key) == rung(self.model, key)
 
-    @rule(low=KEYS, count=st.integers(1, 20))
+    @rule(low=NUMBERS, count=st.integers(1, 20))
     def fill(self, low, count):
-        for key in range(low, low + count):
+        for key in keys_of(range(low, low + count)):
             if key not in self.model:
                 self.add_or_remove(key)
 
@@ -60,6 +73,10 @@ class LadderBesideASortedList(RuleBasedStateMachine):
     def position(self, key):
         assert self.ladder.position(key) == sum(1 for other in self.model if other < key)
 
+    @rule(key=KEYS)
+    def groups_upto(self, key):
+        assert self.ladder.groups_upto(key) == len({other[:GROUP] for other in self.model if other <= key})
+
     @rule(start=st.integers(-5, 90), stop=st.integers(-5, 90))
     def slice(self, start, stop):
         assert self.ladder.slice(start, stop) == self.model[max(0, start) : max(0, stop)]
@@ -69,14 +86,15 @@ class LadderBesideASortedList(RuleBasedStateMachine):
         self.ladder._check()
         assert list(self.ladder) == self.model
         assert len(self.ladder) == len(self.model)
+        assert self.ladder.groups == len({key[:GROUP] for key in self.model})
 
 
 TestLadderBesideASortedList = LadderBesideASortedList.TestCase
 TestLadderBesideASortedList.settings = settings(deadline=None, max_examples=150, stateful_step_count=40)
 
 
-@given(st.sets(st.binary(max_size=4)))
-def test_a_ladder_of_bytes_is_sorted_whatever_the_order_of_its_keys(keys):
+@given(st.sets(st.binary(min_size=GROUP, max_size=GROUP + 2)))
+def test_a_ladder_is_sorted_whatever_the_order_of_its_keys(keys):
     made = Ladder(keys)
     made._check()
     grown = Ladder()
@@ -84,9 +102,10 @@ def test_a_ladder_of_bytes_is_sorted_whatever_the_order_of_its_keys(keys):
         grown.add(key)
     grown._check()
     assert list(made) == list(grown) == sorted(keys)
+    assert made.groups == grown.groups == len({key[:GROUP] for key in keys})
 
 
-@given(st.permutations(range(30)), st.permutations(range(30)))
+@given(st.permutations(keys_of(range(30))), st.permutations(keys_of(range(30))))
 def test_a_ladder_that_was_filled_can_be_emptied_and_filled_again(coming, going):
     it = Ladder()
     for key in coming:
@@ -94,28 +113,25 @@ def test_a_ladder_that_was_filled_can_be_emptied_and_filled_again(coming, going)
     for key in going:
         it.remove(key)
         it._check()
-    assert (len(it), list(it), it.slice(0, 10), it.position(5)) == (0, [], [], 0)
-    assert it.add(7) == (0, None, None)
-    assert list(it) == [7]
+    assert (len(it), it.groups, list(it), it.slice(0, 10), it.position(key_of(5))) == (0, 0, [], [], 0)
+    assert it.add(key_of(7)) == 0
+    assert it.rung(key_of(7)) == (0, 1, None, None)
+    assert list(it) == [key_of(7)]
 
 
-@pytest.mark.parametrize("keys", [[], [1], [1, 3, 5, 7, 9]])
+@pytest.mark.parametrize("keys", [[], keys_of([1]), keys_of([1, 3, 5, 7, 9])])
 def test_the_neighbours_at_both_ends_are_none(keys):
-    assert Ladder(keys).add(-1) == (0, None, keys[0] if keys else None)
-    assert Ladder(keys).add(99) == (len(keys), keys[-1] if keys else None, None)
+    it = Ladder(keys)
+    assert (it.add(key_of(0)), it.add(key_of(99))) == (0, len(keys) + 1)
+    assert it.rung(key_of(0))[2:] == (None, keys[0] if keys else key_of(99))
+    assert it.rung(key_of(99))[2:] == (keys[-1] if keys else key_of(0), None)
 
 
-@pytest.mark.parametrize("absent", [0, 2, 6])
-def test_a_key_that_is_absent_cannot_be_removed(absent):
-    it = Ladder([1, 3, 5, 7])
+@pytest.mark.parametrize("keys", [[], keys_of([1, 3, 5, 7])])
+@pytest.mark.parametrize("absent", keys_of([0, 2, 6, 8]))
+def test_a_key_that_is_absent_cannot_be_removed(keys, absent):
+    it = Ladder(keys)
     with pytest.raises(KeyError):
         it.remove(absent)
     it._check()
-    assert list(it) == [1, 3, 5, 7]
-
-
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="beyond the last key it is an IndexError")
-@pytest.mark.parametrize("keys", [[], [1, 3, 5, 7]])
-def test_a_key_beyond_the_last_cannot_be_removed(keys):
-    with pytest.raises(KeyError):
-        Ladder(keys).remove(8)
+    assert list(it) == keys

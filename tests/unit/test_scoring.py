@@ -128,15 +128,6 @@ def test_an_event_that_is_older_than_a_last_state_asks_for_a_restatement(score, 
     assert step(State(score, since), kind, amount, since) is not None
 
 
-@pytest.mark.xfail(strict=True, reason="arrival decides while events come in, the writer when they are folded again")
-def test_last_scores_of_one_moment_from_two_writers_are_not_decided_by_arrival():
-    board = Board("b", operator="last")
-    arrived = [event(1, 5, 10, writer=2), event(1, 9, 10, writer=1)]
-    step = fold_for(board)
-    state = step(step(None, *arrived[0][4:7]), *arrived[1][4:7])
-    assert state in (None, fold_all(board, arrived))
-
-
 @pytest.mark.parametrize("operator", ["best", "first"])
 @given(events=events_of("score"))
 def test_an_event_that_counts_twice_changes_nothing(operator, events):

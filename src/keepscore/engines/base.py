@@ -95,7 +95,8 @@ class Loaded(NamedTuple):
     ranking: Ranking
     #: When the ranking may be dropped, at the earliest (milliseconds; 0: never).
     expiry: int
-    rows: Iterable[Row]
+    #: Player, score and since of each.
+    rows: Iterable[tuple[str, int, int]]
     #: Whether the rows are not in the ledger's checkpoint yet.
     fresh: bool
 

@@ -190,8 +190,7 @@ class EmbeddedEngine(RankingEngine):
             if ranking is None:
                 ranking = loaded.rankings[name] = EmbeddedRanking(board)
             ranking.expiry = max(ranking.expiry, expiry)
-            encode = ranking.codec.encode
-            keys = {player: encode(player, score, since) for player, score, since in rows}
+            keys = ranking.codec.encode_all(rows)
             ranking.keys.update(keys)
             if fresh:
                 ranking.touched.update(keys)

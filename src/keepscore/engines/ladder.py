@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import ne
 from typing import NamedTuple
 
 __all__ = ["GROUP", "Ladder", "Rung"]
@@ -58,10 +59,9 @@ class Ladder:
         self._heads: list[list[bytes]] = []
         last = b""
         for bucket in self._buckets:
-            firsts = [bucket[0]] if bucket[0][:GROUP] != last else []
-            firsts += [key for previous, key in pairwise(bucket) if key[:GROUP] != previous[:GROUP]]
-            self._heads.append(firsts)
-            last = bucket[-1][:GROUP]
+            groups = [key[:GROUP] for key in bucket]
+            self._heads.append(list(compress(bucket, map(ne, groups, [last, *groups]))))
+            last = groups[-1]
         #: How many groups there are.
         self.groups = sum(map(len, self._heads))
         self._index()

@@ -13,6 +13,7 @@ import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +39,8 @@ __all__ = ["SqliteLedger"]
 
 #: Rows that one read brings at a time.
 CHUNK = 10_000
+#: Rows of one INSERT; what is left over goes with the next smaller size.
+INSERT_SIZES = (1000, 200, 50, 10, 3, 1)
 #: Page cache of a connection, in KiB: checkpoints touch pages all over the standings.
 CACHE_KIB = 65_536
 #: Pages in the write-ahead log at which SQLite moves them into the database (16 MiB).
@@ -55,6 +58,8 @@ class SqliteLedger(Ledger):
     def __init__(self, path: str) -> None:
         self.path = path
         self._queries = named_queries("sqlite")
+        statement, values = self._queries["append_event"].rstrip(";").split("VALUES ")
+        self._inserts = [(size, f"{statement}VALUES {', '.join([values] * size)}") for size in INSERT_SIZES]
         self._index = PlayerIndex(self._queries)
         self._lock: LockFile | None = None
         self._indexing: asyncio.Task[None] | None = None
@@ -150,13 +155,20 @@ class SqliteLedger(Ledger):
         def work(connection: sqlite3.Connection) -> None:
             if claims:
                 self._claim(connection, claims)
-            connection.executemany(self._queries["append_event"], rows)
+            self._insert(connection, rows)
             self._save(connection, answers)
 
         await self._write(work)
         self._index.add(events)
         if self._index.due and self._indexing is None:
             self._indexing = asyncio.create_task(self._write_index())
+
+    def _insert(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> None:
+        """Many rows a statement: between two statements the interpreter's lock changes hands, and the event loop wants it, too."""
+        for size, sql in self._inserts:
+            while len(rows) >= size:
+                connection.execute(sql, tuple(chain.from_iterable(rows[:size])))
+                rows = rows[size:]
 
     async def _write_index(self) -> None:
         self._index.begin()

@@ -4,6 +4,7 @@ const EVERY_MS = 1000;
 const FRESH_MS = 3000; // how long a movement stays marked: one poll would be too short to be read
 const PAGE = matchMedia("(max-width: 480px)").matches ? 10 : 25;
 const MOST = 500; // rows that are kept live; further down, "find" is the better tool
+const GLIDE = { duration: 450, easing: "cubic-bezier(.2,.8,.2,1)" };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 const byId = (id) => document.getElementById(id);
@@ -169,14 +170,14 @@ async function poll() {
   if (mine === turn) timer = setTimeout(poll, Math.min(EVERY_MS * (failures + 1), 5000));
 }
 
-function arrived(answer) {
+function arrived(answer, quietly = false) {
   failures = 0;
   byId("problem").hidden = true;
   status("live", "live");
   byId("frame").classList.remove("stale");
   // The same moment means a 304: nothing changed but the time that has passed.
   if (page?.as_of !== answer.as_of) {
-    showStandings(answer);
+    showStandings(answer, quietly);
     if (sought !== null) find(sought, false);
   }
   page = answer;
@@ -197,14 +198,16 @@ function status(state, text) {
   setText(byId("status"), text);
 }
 
-function showStandings({ standings, total_players: total, next_cursor: cursor, window_id: windowId }) {
+function showStandings({ standings, total_players: total, next_cursor: cursor, window_id: windowId }, quietly) {
   const first = page === null;
   const before = first ? new Map() : positions();
+  // A row that was not there is a new player only where there are more players than before.
+  const entrance = quietly || first ? "" : total > page.total_players ? "new" : "up";
   const kept = new Map();
   const leader = standings[0];
   if (!first && leader && leader.player_id !== page.standings[0]?.player_id) say(`${leader.name ?? leader.player_id} leads now.`);
   for (const standing of standings) {
-    const row = rows.get(standing.player_id) ?? newRow(standing, first);
+    const row = rows.get(standing.player_id) ?? newRow(standing, entrance);
     updateRow(row, standing);
     kept.set(standing.player_id, row);
   }
@@ -223,7 +226,7 @@ function placeRows(elements) {
   elements.forEach((element, index) => body.children[index] === element || body.insertBefore(element, body.children[index] ?? null));
 }
 
-function newRow(standing, quietly) {
+function newRow(standing, entrance) {
   const name = make("button", "name");
   name.type = "button";
   name.addEventListener("click", () => find(standing.player_id, true));
@@ -231,17 +234,22 @@ function newRow(standing, quietly) {
   cells.player.scope = "row";
   const time = make("time");
   const element = make("tr", "", ...Object.values(cells), make("td", "since", time));
-  return { element, name, time, ...cells, medal: make("span", "medal"), isNew: !quietly };
+  const medal = make("span", "medal");
+  cells.rank.append(medal);
+  const row = { element, name, time, medal, ...cells };
+  if (entrance) {
+    markMovement(row, entrance, entrance === "new" ? "new" : "▲", entrance === "new" ? "new" : "moved up");
+    flash(element);
+  }
+  return row;
 }
 
 function updateRow(row, standing) {
   const { rank, score, since, player_id: id, name } = standing;
-  const moved = row.standing ? row.standing.rank - rank : 0;
-  const changed = row.standing ? row.standing.score !== score : row.isNew;
-  if (moved || row.isNew) markMovement(row, moved);
-  if (changed) flash(row.element);
+  const by = row.standing ? row.standing.rank - rank : 0;
+  if (by) markMovement(row, by > 0 ? "up" : "down", `${by > 0 ? "▲" : "▼"} ${Math.abs(by)}`, movementText(by));
+  if (row.standing && row.standing.score !== score) flash(row.element);
   setText(row.medal, String(rank));
-  if (!row.standing) row.rank.append(row.medal);
   row.medal.dataset.rank = rank;
   setText(row.name, name ?? id);
   row.name.title = name ? `${name} (${id})` : id;
@@ -249,15 +257,15 @@ function updateRow(row, standing) {
   setText(row.score, shownScore(score));
   row.time.dateTime = since;
   row.time.title = new Date(since).toLocaleString();
-  Object.assign(row, { standing, at: Date.parse(since), isNew: false });
+  Object.assign(row, { standing, at: Date.parse(since) });
 }
 
-function markMovement(row, by) {
+function markMovement(row, way, sign, spoken) {
   row.movedAt = Date.now();
-  row.move.dataset.way = row.isNew ? "new" : by > 0 ? "up" : "down";
-  const sign = row.isNew ? "new" : `${by > 0 ? "▲" : "▼"} ${Math.abs(by)}`;
-  row.move.replaceChildren(make("span", "", sign));
-  if (!row.isNew) row.move.firstChild.setAttribute("aria-label", movementText(by));
+  row.move.dataset.way = way;
+  const hidden = make("span", "", sign);
+  hidden.setAttribute("aria-hidden", "true");
+  row.move.replaceChildren(hidden, make("span", "unseen", spoken));
 }
 
 function showTimes(row) {
@@ -277,14 +285,14 @@ function animateMoves(before) {
   for (const { element } of rows.values()) {
     const old = before.get(element);
     const by = old === undefined ? 0 : old - element.getBoundingClientRect().top;
-    if (by) element.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: 450, easing: "cubic-bezier(.2,.8,.2,1)" });
+    if (by) element.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], GLIDE);
     else if (old === undefined && before.size) element.animate([{ opacity: 0 }, { opacity: 1 }], 450);
   }
 }
 
 function flash(element) {
   const colour = getComputedStyle(document.documentElement).getPropertyValue("--flash");
-  element.animate([{ backgroundColor: colour }, { backgroundColor: "transparent" }], { duration: 1400, easing: "ease-out" });
+  element.animate([{ backgroundColor: colour, offset: 0 }], { duration: 1400, easing: "ease-out" });
 }
 
 async function showMore() {
@@ -297,7 +305,7 @@ async function showMore() {
     // From the next poll on, one longer page keeps all of them live.
     limit = Math.min(limit + PAGE, MOST);
     const moved = new Set(answer.standings.map(({ player_id: id }) => id));
-    arrived({ ...answer, standings: [...page.standings.filter(({ player_id: id }) => !moved.has(id)), ...answer.standings] });
+    arrived({ ...answer, standings: [...page.standings.filter(({ player_id: id }) => !moved.has(id)), ...answer.standings] }, true);
   } catch (error) {
     if (mine === turn) failed(error);
   }
@@ -328,15 +336,19 @@ function showPlace(place) {
   const neighbours = place.around.map(({ rank, player_id: id, name, score }) => {
     const player = make("th", "player", name ?? id);
     player.scope = "row";
-    return make("tr", id === place.player_id ? "mine" : "", make("td", "rank", String(rank)), player, make("td", "score", shownScore(score)));
+    const cells = [make("td", "rank", String(rank)), player, make("td", "score", shownScore(score))];
+    return make("tr", id === place.player_id ? "mine" : "", ...cells);
   });
-  const headline = make("p", "headline", make("strong", "", `#${place.rank}`), ` of ${count(total, "player")} · ${shownScore(place.score)}`);
-  const table = make("table", "around", make("caption", "unseen", "The players around"), make("tbody", "", ...neighbours));
+  const summary = ` of ${count(total, "player")} with ${shownScore(place.score)}`;
+  const headline = make("p", "headline", make("strong", "", `#${place.rank}`), summary);
+  const table = make("table", "around", make("tbody", "", ...neighbours));
+  table.ariaLabel = "The players around";
   byId("found").replaceChildren(headline, factList(facts), table);
 }
 
 function factList(facts) {
-  return make("dl", "facts", ...Object.entries(facts).map(([name, value]) => make("div", "", make("dt", "", name), make("dd", "", String(value)))));
+  const entries = Object.entries(facts).map(([name, value]) => make("div", "", make("dt", "", name), make("dd", "", String(value))));
+  return make("dl", "facts", ...entries);
 }
 
 // -- playing ------------------------------------------------------------------------------------------------------------

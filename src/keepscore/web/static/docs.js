@@ -9,9 +9,21 @@ const GROUPS = [
   ["Service", /./],
 ];
 
-// What the description leaves unsaid about parameters that many operations share.
+// What the description leaves unsaid about parameters and fields that many operations share.
 const MEANINGS = {
   board: "the board's name",
+  "field rank": "from 1",
+  "field window": "the window that was read",
+  "field window_id": "its period",
+  "field segment": "null: everyone",
+  "field type": "stable, for programs",
+  "field board": "",
+  "field player_id": "1 to 128 bytes, any script",
+  "field period": "",
+  "field min": "",
+  "field max": "",
+  "field results": "the receipts of the accepted, where asked for",
+  "field region": "",
   player_id: "the player's id, percent-encoded",
   "path rank": "a rank, from 1",
   window: "daily, weekly, monthly, yearly, all_time or season; the board's first where left out",
@@ -32,6 +44,22 @@ const MEANINGS = {
   n: "how many players",
   range: "players above and below",
   "Idempotency-Key": "makes a retry safe: see above",
+  idempotency_key: "the same as the Idempotency-Key header",
+  at: "when it happened, a time with an offset; now where left out",
+  segments: "the player's slices, such as {\"region\": \"eu\"}",
+  game_id: "the game it comes from, kept with the event",
+  metadata: "anything to keep with the event",
+  score: "with at most as many decimals as the board has",
+  amount: "what is added; on sum and last boards",
+  updated: "whether the player's score changed",
+  previous_rank: "null for a new player",
+  rank_change: "positive: moved up",
+  percentile: "100 for the first",
+  since: "when the score was reached",
+  as_of: "when the answer was made",
+  next_cursor: "null on the last page",
+  replayed: "true: the answer to the first request with this key",
+  missing: "players who are not in the ranking",
 };
 
 const SAMPLES = {
@@ -102,23 +130,25 @@ function prose(text = "") {
 
 function fieldRow(name, schema, required, meaning, depth) {
   const limits = schema.maxLength ? `, at most ${schema.maxLength} characters` : schema.maxItems ? `, at most ${schema.maxItems}` : "";
-  const preset = schema.default === undefined || schema.default === null ? "" : ` Default: ${JSON.stringify(schema.default)}.`;
+  const preset = schema.default === undefined || schema.default === null ? [] : [`default: ${JSON.stringify(schema.default)}`];
   const head = make("th", { scope: "row", className: required ? "must" : "" }, name);
-  const text = prose(schema.description) || meaning || "";
-  return make("tr", { className: `depth-${depth}` }, head, make("td", {}, typeName(schema) + limits), make("td", {}, `${text}${preset}`));
+  const text = [prose(schema.description) || meaning, ...preset].filter(Boolean).join("; ");
+  return make("tr", { className: `depth-${depth}` }, head, make("td", {}, typeName(schema) + limits), make("td", {}, text));
 }
 
-function objectRows(object, depth = 0, seen = []) {
+function objectRows(object, isRequest, seen = [object]) {
+  const depth = seen.length - 1;
   return Object.entries(object.properties).flatMap(([name, schema]) => {
-    const row = fieldRow(name, schema, object.required?.includes(name), "", depth);
+    const meaning = MEANINGS[`field ${name}`] ?? MEANINGS[name];
+    const row = fieldRow(name, schema, isRequest && object.required?.includes(name), meaning, depth);
     const nested = inner(schema);
     if (!nested || depth === 3 || seen.includes(nested)) return [row];
-    return [row, ...objectRows(nested, depth + 1, [...seen, nested])];
+    return [row, ...objectRows(nested, isRequest, [...seen, nested])];
   });
 }
 
 function fieldTable(caption, rows) {
-  return make("table", { className: "fields" }, make("caption", { className: "unseen" }, caption), make("tbody", {}, ...rows));
+  return make("table", { className: "fields", ariaLabel: caption }, make("tbody", {}, ...rows));
 }
 
 function block(title, note, ...content) {
@@ -128,14 +158,16 @@ function block(title, note, ...content) {
 function parameterBlock({ parameters }) {
   const rows = parameters.map(({ name, in: place, schema, required }) => {
     const meaning = MEANINGS[`${place} ${name}`] ?? MEANINGS[name];
-    return fieldRow(place === "header" ? `${name} (header)` : name, schema, required, meaning, 0);
+    // What is null in a query is left out.
+    const given = schema.anyOf ? { ...schema, anyOf: schema.anyOf.filter(({ type }) => type !== "null") } : schema;
+    return fieldRow(place === "header" ? `${name} (header)` : name, given, required, meaning, 0);
   });
   return rows.length ? [block("Parameters", "", fieldTable("Parameters", rows))] : [];
 }
 
-function contentBlock(title, content, note) {
+function contentBlock(title, content, note, isRequest = false) {
   const object = inner(Object.values(content ?? {})[0]?.schema);
-  const rows = object ? [fieldTable(title, objectRows(object, 0, [object]))] : [];
+  const rows = object ? [fieldTable(title, objectRows(object, isRequest))] : [];
   return block(title, note, ...rows);
 }
 
@@ -174,7 +206,8 @@ function curl(operation) {
   const wanted = parametersIn(operation, "query").filter((name) => SAMPLE_QUERY.includes(name));
   const url = `'${location.origin}${address(operation.path, values, wanted.map((name) => [name, SAMPLES[name]]))}'`;
   const method = operation.method === "get" ? "" : `-X ${operation.method.toUpperCase()} `;
-  const key = parametersIn(operation, "header").includes("Idempotency-Key") ? ` \\\n  -H 'Idempotency-Key: ${operation.operationId.slice(-20)}-1'` : "";
+  const retriable = parametersIn(operation, "header").includes("Idempotency-Key");
+  const key = retriable ? ` \\\n  -H 'Idempotency-Key: ${operation.operationId.split("_").pop()}-0001'` : "";
   const body = sampleBody(operation);
   return `curl ${method}${url}${key}${body ? ` \\\n  -d '${JSON.stringify(body)}'` : ""}`;
 }
@@ -246,7 +279,7 @@ function operations() {
 
 function article(operation) {
   const link = make("a", { href: `#${operation.operationId}` }, make("code", {}, operation.path));
-  const body = operation.requestBody ? [contentBlock("Body", operation.requestBody.content, "")] : [];
+  const body = operation.requestBody ? [contentBlock("Body", operation.requestBody.content, "", true)] : [];
   return make(
     "article",
     { className: "card operation", id: operation.operationId },
