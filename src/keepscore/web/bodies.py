@@ -28,6 +28,8 @@ __all__ = [
 
 #: A number as it was written, so that no digit is lost on the way to a board with decimals.
 Number = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number"})]
+#: A number that was left out.
+NOTHING = msgspec.Raw(b"null")
 
 
 class ViewQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -97,15 +99,15 @@ class AmountBody(_Submission, forbid_unknown_fields=True, kw_only=True):
 class EntryBody(_Submission, forbid_unknown_fields=True, kw_only=True):
     """One submission of a batch: `score` or `amount`."""
 
-    score: Number | None = None
-    amount: Number | None = None
+    score: Number = NOTHING
+    amount: Number = NOTHING
 
     def entry(self) -> Entry:
         """The entry that it stands for."""
         return Entry(
             player_id=self.player_id,
-            score=None if self.score is None else number("score", self.score),
-            amount=None if self.amount is None else number("amount", self.amount),
+            score=None if bytes(self.score) == b"null" else number("score", self.score),
+            amount=None if bytes(self.amount) == b"null" else number("amount", self.amount),
             at=self.at,
             segments=self.segments,
             game_id=self.game_id,

@@ -357,7 +357,7 @@ function prepareForm() {
   const adds = ["sum", "last"].includes(board.operator);
   byId("modes").hidden = !adds;
   play.mode.value = board.operator === "sum" ? "amount" : "score";
-  play.player.value ||= stored("keepscore.player") ?? "you";
+  play.player.value ||= stored("keepscore.player") ?? "newcomer";
   play.tags.value = "";
   byId("receipt").replaceChildren(make("p", "quiet", "The answer comes with your rank."));
   play.number.value = board.operator === "sum" ? "100" : (startingScore() || 1).toFixed(board.decimals);
@@ -421,7 +421,7 @@ async function copyCurl() {
 
 const NAMES = (
   "Ada Bruno Chiara Dmitri Emeka Fatima Gonzalo Hana Ingrid Jun Kofi Léa Mateo Nadia Omar " +
-  "Priya Quinn Ravi Sofía Tomasz Uma Viktor Wen Ximena Yuki Zara Åsa Çelik Юля さくら"
+  "Priya Quinn Ravi Sofía Tomasz Uma Viktor Wen Ximena Yuki Zara Åsa Çelik Юля Σοφία"
 ).split(" ");
 const VALUES = { region: ["eu", "us", "asia"], country: ["BR", "DE", "JP"] };
 const NEWCOMERS = 300; // where the first score counts, only new players change anything

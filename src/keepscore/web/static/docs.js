@@ -172,10 +172,16 @@ function contentBlock(title, content, note, isRequest = false) {
 }
 
 function answerBlocks({ responses }) {
-  // Every operation may answer with a problem, which is told once, above.
-  return Object.entries(responses)
-    .filter(([status]) => status !== "default")
-    .map(([status, { description, content }]) => contentBlock(`Answer ${status}`, content, prose(description)));
+  const byContent = new Map();
+  for (const [status, answer] of Object.entries(responses)) {
+    // Every operation may answer with a problem, which is told once, above.
+    if (status === "default") continue;
+    const key = JSON.stringify(answer);
+    byContent.set(key, { ...answer, statuses: [...(byContent.get(key)?.statuses ?? []), status] });
+  }
+  return [...byContent.values()].map(({ statuses, description, content }) =>
+    contentBlock(`Answer ${statuses.join(" or ")}`, content, prose(description)),
+  );
 }
 
 // -- examples -----------------------------------------------------------------------------------------------------------
@@ -319,7 +325,7 @@ function search(groups, wanted) {
     for (const part of parts) part.hidden = !shown.length;
     found += shown.length;
   }
-  for (const id of ["start", "errors", "idempotency"]) byId(id).hidden = words.length > 0;
+  for (const id of ["short-title", "short", "start", "errors", "idempotency"]) byId(id).hidden = words.length > 0;
   const all = groups.flatMap(({ entries }) => entries).length;
   byId("matches").textContent = words.length ? `${found} of ${all} operations` : `${all} operations`;
 }

@@ -1,0 +1,96 @@
+"""What the README says was run, and every example: here they are run."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+BIN = Path(sys.executable).parent
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def commands() -> list[str]:
+    text = "\n".join(blocks("sh")).replace("\\\n", " ")
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("make ")]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The service as `make run` starts it, but for the port and the place of the ledger."""
+    folder = tmp_path_factory.mktemp("readme")
+    port = 8000 + os.getpid() % 20_000 + 10_000
+    command = [BIN / "keepscore", "serve", "--config", ROOT / "examples/demo.toml", "--port", str(port)]
+    process = subprocess.Popen([*command, "--ledger", f"sqlite:///{folder}/readme.db"], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "is ready at" in process.stderr.readline()
+    yield f"http://127.0.0.1:{port}", folder
+    process.terminate()
+    process.stderr.close()
+    assert process.wait(30) == 0
+
+
+def test_the_readme_has_the_two_commands_first():
+    assert [line.split("#")[0].strip() for line in blocks("sh")[0].strip().splitlines()] == ["make run", "make test"]
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"\n{target}:" in makefile for target in ("run", "test", "lint", "bench"))
+
+
+def test_every_command_of_the_readme_works(demo):
+    url, folder = demo
+    environment = {**os.environ, "KEEPSCORE_URL": url}
+    assert len(commands()) > 15
+    for command in commands():
+        words = shlex.split(command.replace("http://127.0.0.1:8080", url))
+        if words[0] == "curl":
+            words[1:1] = ["--silent", "--show-error", "--fail-with-body"]
+        words = [str(BIN / "keepscore") if word == ".venv/bin/keepscore" else word for word in words]
+        words = [str(ROOT / word) if word.startswith("examples/") else word for word in words]
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        assert done.stdout or "--output" in command, command
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_the_python_of_the_readme_runs(code, tmp_path):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1")
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(example, tmp_path):
+    done = subprocess.run([sys.executable, "-W", "error", example], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_toml_of_the_readme_and_of_the_documentation_defines_boards(tmp_path):
+    from keepscore.config import boards_from_file
+
+    documents = [README, (ROOT / "docs/configuration.md").read_text()]
+    snippets = [snippet for text in documents for snippet in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
+    assert len(snippets) == 2
+    for snippet in snippets:
+        file = tmp_path / "boards.toml"
+        file.write_text(snippet)
+        assert boards_from_file(str(file))
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_demo_page_is_served(demo):
+    with urllib.request.urlopen(demo[0] + "/", timeout=10) as page:
+        assert b"Keepscore" in page.read()
