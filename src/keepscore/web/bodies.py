@@ -99,8 +99,8 @@ class AmountBody(_Submission, forbid_unknown_fields=True, kw_only=True):
 class EntryBody(_Submission, forbid_unknown_fields=True, kw_only=True):
     """One submission of a batch: `score` or `amount`."""
 
-    score: Number = NOTHING
-    amount: Number = NOTHING
+    score: Number = msgspec.field(default_factory=lambda: NOTHING)
+    amount: Number = msgspec.field(default_factory=lambda: NOTHING)
 
     def entry(self) -> Entry:
         """The entry that it stands for."""
