@@ -343,6 +343,10 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         calendar = [(name, w.start, w.end, w.cron) for name, w in self.periods.items()]
         return calendar == [(name, w.start, w.end, w.cron) for name, w in other.periods.items()]
 
+    def same_definition(self, other: Board) -> bool:
+        """Whether nothing differs, the order of the windows included."""
+        return self == other and list(self.periods) == list(other.periods)
+
     def to_dict(self) -> dict[str, Any]:
         """The definition as plain data, as `board_from_dict` takes it."""
         plain: dict[str, Any] = msgspec.to_builtins(self)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from keepscore.boards import Board
 from keepscore.durations import duration_ms
 from keepscore.engines.base import Ranking, Update
-from keepscore.errors import UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.errors import InvalidBoard, UnknownBoard, UnknownSegment, UnknownWindow
 from keepscore.ledgers.base import BoardRecord
 from keepscore.scoring import Event, cut
 from keepscore.windows import FOREVER, Span, span_at, span_of
 
-__all__ = ["Catalog", "LiveBoard", "Route"]
+__all__ = ["Catalog", "LiveBoard", "Route", "check_links"]
 
 #: Calendar positions of a board, and segment values of each, that are remembered.
 REMEMBERED = 10_000
@@ -98,7 +98,7 @@ class LiveBoard:
         _, _, _, player, kind, amount, at, received, segments, _, _ = event
         if route is None:
             route = self.route(at, segments)
-        return Update(player, kind, amount, cut(self.board, at), route[1], len(route[0]), self.expiries(route, received), ranked)
+        return Update(player, kind, amount, cut(self.board, at), received, route[1], len(route[0]), self.expiries(route, received), ranked)
 
     def expiries(self, route: Route, received: int) -> tuple[int, ...]:
         """When each ranking of a route may be dropped after an event that came at `received`; 0: never."""
@@ -174,14 +174,17 @@ class Catalog:
         """The boards to which submissions on a board are sent on. One that was deleted since is passed over."""
         return [self._boards[name] for name in live.board.also if name in self._boards]
 
-    def check_links(self, board: Board) -> str | None:
-        """What is wrong with `also`, or None."""
-        for name in board.also:
-            other = self._boards.get(name)
-            if other is None:
-                return f"there is no board {name!r}"
-            if other.board.decimals != board.decimals:
-                return f"board {name!r} has decimals = {other.board.decimals}, and this one {board.decimals}"
-            if board.operator in ("sum", "last") and other.board.operator in ("best", "first"):
-                return f"board {name!r} is a {other.board.operator!r} board, which takes no increments, as this one does"
-        return None
+
+def check_links(board: Board, boards: Mapping[str, Board]) -> None:
+    """Refuse a board whose `also` does not fit the boards that there are."""
+    for name in board.also:
+        other = boards.get(name)
+        problem = None
+        if other is None:
+            problem = f"there is no board {name!r}"
+        elif other.decimals != board.decimals:
+            problem = f"board {name!r} has decimals = {other.decimals}, and this one {board.decimals}"
+        elif board.operator in ("sum", "last") and other.operator in ("best", "first"):
+            problem = f"board {name!r} is a {other.operator!r} board, which takes no increments, as this one does"
+        if problem:
+            raise InvalidBoard(f"board {board.name!r}: also = {board.also} cannot be used; {problem}")

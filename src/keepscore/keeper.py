@@ -39,12 +39,15 @@ class Keeper:
         self._clock = clock
         #: The first checkpoint of the series that each board's states are in.
         self._bases: dict[int, int] = {}
+        #: How often each board was loaded: a checkpoint under way while that happens is not the new rankings'.
+        self._loads: dict[int, int] = {}
         self._checkpointed = 0
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def rests_on(self, live: LiveBoard, checkpoint: Checkpoint | None) -> None:
         """A board was loaded from a checkpoint, or (None) from all of its events, and the next checkpoint is to hold everything."""
+        self._loads[live.id] = self._loads.get(live.id, 0) + 1
         self._bases.pop(live.id, None)
         if checkpoint is not None:
             self._bases[live.id] = checkpoint.base
@@ -80,30 +83,42 @@ class Keeper:
     async def checkpoint(self) -> None:
         """Bring the ledger's checkpoint of every board up to date. O(states changed since the last)."""
         self._checkpointed = self._writer.recorded
-        for live in self._catalog:
+        for name in [live.name for live in self._catalog]:
             async with self._writer.quiet:
-                dirty = await self._engine.dirty(live.id)
-            if dirty.states or dirty.dropped or live.id not in self._bases:
-                try:
-                    await self._checkpoint(live, dirty)
-                except BaseException:
-                    # What was taken out of the engine's list of changes is in no checkpoint: the next has to hold everything.
-                    await self._engine.touch(live.id)
-                    self._bases.pop(live.id, None)
-                    raise
+                # Looked up again: definitions change and boards go while others are checkpointed.
+                live = self._catalog.get(name)
+                dirty = await self._engine.dirty(live.id) if live else None
+            if live and dirty and (dirty.states or dirty.dropped or live.id not in self._bases):
+                await self._checkpoint(live, dirty)
 
     async def _checkpoint(self, live: LiveBoard, dirty: Dirty) -> None:
+        loads = self._loads.get(live.id)
+        try:
+            base = await self._write_checkpoint(live, dirty)
+        except BaseException:
+            # What was taken out of the engine's list of changes is in no checkpoint: the next has to hold everything.
+            if self._catalog.get(live.name):
+                await self._engine.touch(live.id)
+                self._bases.pop(live.id, None)
+            raise
+        if self._loads.get(live.id) == loads:
+            self._bases[live.id] = base
+
+    async def _write_checkpoint(self, live: LiveBoard, dirty: Dirty) -> int:
+        """Write what changed; answer the base of the series that the checkpoint is in."""
+        complete = live.id not in self._bases
         point = await self._ledger.begin_checkpoint(live.id, live.meaning, dirty.applied, self._bases.get(live.id))
+        # First what is gone: a ranking that began anew must not find its old states.
+        for ranking in dirty.dropped:
+            await self._trim(live, Slot(*ranking[1:]), point.number)
         for ranking, states in dirty.states.items():
             for chunk in _chunks(states):
                 await self._ledger.write_checkpoint(live.id, point.number, Slot(*ranking[1:]), chunk)
-        await self._ledger.finish_checkpoint(live.id, point.number)
-        for ranking in dirty.dropped:
-            await self._trim(live, Slot(*ranking[1:]), point.number + 1)
-        if live.id not in self._bases:
-            for slot in await self._ledger.checkpoint_slots(live.id):
-                await self._trim(live, slot, point.base)
-        self._bases[live.id] = point.base
+        expiries = {Slot(*ranking[1:]): expiry for ranking, expiry in dirty.expiries.items()}
+        await self._ledger.finish_checkpoint(live.id, point.number, expiries)
+        for slot in await self._ledger.checkpoint_slots(live.id) if complete else ():
+            await self._trim(live, slot, point.base)
+        return point.base
 
     async def _trim(self, live: LiveBoard, slot: Slot, below: int) -> None:
         while await self._ledger.trim_checkpoint(live.id, slot, below, CHUNK) == CHUNK:

@@ -15,7 +15,7 @@ import msgspec
 
 from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
 from keepscore.boards import Board
-from keepscore.catalog import Catalog, LiveBoard
+from keepscore.catalog import Catalog, LiveBoard, check_links
 from keepscore.connect import engine_from_url, feed_for, ledger_from_url
 from keepscore.entries import Entry, check_entry, merged_answer
 from keepscore.errors import InvalidBoard, InvalidField, KeepscoreError, VersionConflict
@@ -88,6 +88,7 @@ class Leaderboards:
             self._writer = Writer(number, self._catalog, self.ledger, self._engine, self._feed)
             self.reader = Reader(self._catalog, self._engine, self._feed, await self.ledger.secret(), self.clock)
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._writer, self.clock)
+            self._writer.reloaded = self._keeper.rests_on
             await self._load()
         except BaseException:
             await self.ledger.close()
@@ -99,10 +100,13 @@ class Leaderboards:
     async def _load(self) -> None:
         for record in await self.ledger.boards():
             self._catalog.put(record)
-        for board in self._in_order(self._configured):
+        configured = {board.name: board for board in self._configured}
+        if len(configured) < len(self._configured):
+            raise InvalidBoard(f"a board is defined twice: {', '.join(sorted(board.name for board in self._configured))}")
+        for board in configured.values():
             old = self._catalog.get(board.name)
-            self._check_definition(board, old)
-            if old is None or old.board != board:
+            self._check_definition(board, old, configured)
+            if old is None or not old.board.same_definition(board):
                 same = old is None or old.board.same_meaning(board)
                 self._catalog.put(await self.ledger.put_board(board, same, self.clock()))
         for live in self._catalog:
@@ -110,14 +114,6 @@ class Leaderboards:
             await self._engine.promote(live.id)
         await self._engine.expire(self.clock())
         self.reader.names = {p.player: p.name for p in await self.ledger.profiles() if p.name is not None}
-
-    def _in_order(self, boards: list[Board]) -> list[Board]:
-        """Boards that others link to first."""
-        names = [board.name for board in boards]
-        for name in names:
-            if names.count(name) > 1:
-                raise InvalidBoard(f"board {name!r} is defined twice")
-        return sorted(boards, key=lambda board: bool(board.also))
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._writer.stop()
@@ -160,8 +156,15 @@ class Leaderboards:
 
     async def _submit(self, board: str, player: str, kind: Kind, amount: Number, extra: dict[str, Any], key: str | None) -> Receipt:
         live = self._catalog[board]
-        submission = check_submission(live, player, kind, amount, self.clock(), **extra)
         claim = None if key is None else self._claim(live, key, [kind, player, amount, extra])
+        try:
+            submission = check_submission(live, player, kind, amount, self.clock(), **extra)
+        except KeepscoreError:
+            # A retry of what was taken in time gets its answer, although it would be refused by now.
+            first = None if claim is None else await self._writer.first_answer(claim, batch=False)
+            if isinstance(first, Receipt):
+                return first
+            raise
         answer = asyncio.get_running_loop().create_future()
         receipt: Receipt = await self._writer.submit(Ticket([(0, submission)], [], claim, True, False, answer))
         return receipt
@@ -318,23 +321,26 @@ class Leaderboards:
             old = self._catalog.get(board.name)
             if version is not None and version != (old.version if old else 0):
                 raise VersionConflict(f"board {board.name!r} is at version {old.version if old else 0}, not {version}: read it again")
-            self._check_definition(board, old)
+            self._check_definition(board, old, {board.name: board})
             if old is None:
                 await self._activate(LiveBoard(await self.ledger.put_board(board, True, self.clock())))
-            elif old.board != board:
+            elif not old.board.same_definition(board):
                 same = old.board.same_meaning(board)
                 live = LiveBoard(await self.ledger.put_board(board, same, self.clock()))
                 await (self._redefine(live) if same else self._activate(live))
         return await self.board(board.name)
 
-    def _check_definition(self, board: Board, old: LiveBoard | None) -> None:
+    def _check_definition(self, board: Board, old: LiveBoard | None, changes: Mapping[str, Board]) -> None:
+        """Refuse a definition that does not fit what is stored, or the boards that it is linked with, `changes` taken into account."""
         if old is not None and old.board.decimals != board.decimals:
             raise InvalidBoard(
                 f"board {board.name!r}: decimals = {board.decimals} cannot be used; it has {old.board.decimals}, in which its scores "
                 "are stored: make a new board"
             )
-        if problem := self._catalog.check_links(board):
-            raise InvalidBoard(f"board {board.name!r}: also = {board.also} cannot be used; {problem}")
+        boards = {live.name: live.board for live in self._catalog} | dict(changes)
+        for other in boards.values():
+            if other.name == board.name or board.name in other.also:
+                check_links(other, boards)
 
     async def _redefine(self, live: LiveBoard) -> None:
         async with self._writer.quiet:

@@ -91,6 +91,17 @@ class KeyCodec:
         player = key[8:-9] if self.by_player else key[16:]
         return Row(player.decode(), *self.state(key))
 
+    def bounds(self, row: Row) -> tuple[bytes, bytes]:
+        """The smallest key that has the place of a standing, and a key behind all that have.
+
+        Where the player id decides, the time has no part in the place.
+        """
+        if self.by_player:
+            place = _ONE.pack(row.score + _OFFSET) + row.player.encode()
+            return place + b"\0", place + b"\1"
+        key = self.encode(*row)
+        return key, key + b"\0"
+
     @staticmethod
     def floor(score: int) -> bytes:
         """A key that is not larger than any key with that score, and larger than all with a lower one."""

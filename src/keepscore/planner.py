@@ -25,27 +25,31 @@ class Plan(NamedTuple):
 class Planner:
     """Plans one group of submissions, in their order, each seeing what the ones before it do to the scores."""
 
-    def __init__(self, catalog: Catalog, engine: RankingEngine, writer: int, counts: dict[int, int]) -> None:
+    def __init__(self, catalog: Catalog, engine: RankingEngine, writer: int, counts: dict[int, int], increments: bool) -> None:
+        #: Whether the group has amounts to add: only they ask for scores that the group has set.
+        self.increments = increments
         self._catalog = catalog
         self._engine = engine
         self._writer = writer
         #: The number of the last planned event of each board.
         self.counts = dict(counts)
-        #: Scores that this group has made so far: the last that were set on a board, and what came of amounts since.
-        self._latest: dict[tuple[int, str], int] = {}
-        self._running: dict[tuple[Ranking, str], int] = {}
+        #: Scores that the group has made so far, and those of the submission that is being planned.
+        self._scores: dict[tuple[Ranking, str], int] = {}
+        self._made: dict[tuple[Ranking, str], int] = {}
 
     async def plan(self, submission: Submission, ranked: bool) -> Plan:
         """The events of one submission, or the error that keeps it out."""
         live = submission.live
+        self._made = {}
         if live is not self._catalog.get(live.name):
             live, submission = self._redirected(submission)
-        if not live.board.also and submission.kind == "score" and live.board.operator in ("best", "first"):
+        if not live.board.also and submission.kind == "score" and live.board.operator != "sum" and not self.increments:
             # Nearly all submissions: no board but their own, and no score that they depend on.
             return Plan(submission, [live], *self._event(live, submission, "score", submission.amount, ranked))
         boards = [live, *self._catalog.links(live)] if live.board.also else [live]
-        # All amounts first: an error must not leave a number behind that nobody uses.
+        # All amounts first: an error must leave nothing behind, no number that nobody uses and no score that nobody made.
         amounts = [await self._amount(target, submission, own=target is live) for target in boards]
+        self._scores.update(self._made)
         events: list[Event] = []
         updates: list[Update] = []
         for target, (kind, amount) in zip(boards, amounts, strict=True):
@@ -82,10 +86,8 @@ class Planner:
             low, high = board.bounds
             if not low <= amount <= high:
                 raise InvalidScore(f"score {board.shown(amount)} is outside the bounds of board {board.name!r}")
-            if board.operator == "last":
-                self._latest[target.id, submission.player] = amount
-                for ranking in route.rankings if self._running else ():
-                    self._running.pop((ranking, submission.player), None)
+            if board.operator == "last" and self.increments:
+                self._made.update(dict.fromkeys([(ranking, submission.player) for ranking in route.rankings], amount))
             return "score", amount
         if kind == "score" and own:
             # An absolute score on a sum board: what is missing to it in the first window.
@@ -97,22 +99,19 @@ class Planner:
 
     async def _check_results(self, target: LiveBoard, rankings: tuple[Ranking, ...], player: str, amount: int) -> None:
         low, high = target.board.bounds
-        results = {}
         for ranking in rankings:
-            results[ranking, player] = result = amount + await self._score(ranking, player)
+            result = self._made[ranking, player] = amount + await self._score(ranking, player)
             if not low <= result <= high:
                 shown = target.board.shown
                 raise InvalidScore(
                     f"{shown(amount)} more would make the {ranking.window} score {shown(result)}, outside the bounds of board "
                     f"{target.name!r}: {shown(low)} to {shown(high)}"
                 )
-        self._running.update(results)
 
     async def _score(self, ranking: Ranking, player: str) -> int:
-        running = self._running.get((ranking, player))
-        if running is None:
-            running = self._latest.get((ranking.board, player))
-        if running is None:
-            (state,) = await self._engine.states(ranking, [player])
-            running = 0 if state is None else state.score
-        return running
+        key = ranking, player
+        known = self._made.get(key, self._scores.get(key))
+        if known is not None:
+            return known
+        (state,) = await self._engine.states(ranking, [player])
+        return 0 if state is None else state.score

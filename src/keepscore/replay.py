@@ -6,7 +6,7 @@ Three users: a start or a rebuild fills an engine, a verification compares one, 
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Loaded, Ranking, RankingEngine, Update
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
 from keepscore.scoring import Event, State, fold_all, fold_for
-from keepscore.windows import span_of
 
 __all__ = ["fold_ledger", "load_engine", "restated"]
 
@@ -30,9 +29,14 @@ class Folded(NamedTuple):
 
 
 async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Ranking, upto: Positions) -> State | None:
-    """A player's state in one ranking, from the events up to the given positions. O(events of the player)."""
+    """A player's state in one ranking, from the events up to the given positions.
+
+    O(events of the player), but O(events of the board) where rankings expire: what was before an expiry does not count.
+    """
+    if ranking.window in live.ttls:
+        return (await fold_ledger(ledger, live, upto)).states.get(ranking, {}).get(player)
     events = await ledger.player_events(live.id, player)
-    return fold_all(live.board, (e for e in events if e.n <= upto.get(e.writer, 0) and ranking in live.update(e).rankings))
+    return fold_all(live.board, [event for event in events if _counts(live, event, ranking, upto)])
 
 
 async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folded:
@@ -47,26 +51,35 @@ async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folde
 
 
 class _Folder:
-    """Folds events one by one, and remembers the players for whom that did not do."""
+    """Folds events one by one, and remembers the players for whom that did not do.
+
+    A ranking whose time is over when an event comes begins anew with it, as one that an engine has dropped does.
+    """
 
     def __init__(self, live: LiveBoard) -> None:
         self.live = live
         self.fold = fold_for(live.board)
         self.states: dict[Ranking, dict[str, State]] = {}
         self.expiries: dict[Ranking, int] = {}
+        #: When rankings began anew.
+        self.began: dict[Ranking, int] = {}
         self.late: set[tuple[Ranking, str]] = set()
         self.events = 0
 
-    def add(self, event: Event, skip: frozenset[Ranking] = frozenset()) -> None:
-        """Fold one event into all of its rankings but some."""
+    def add(self, event: Event, known: Callable[[Ranking], bool] | None = None) -> None:
+        """Fold one event into all of its rankings but those in which it is `known`."""
         self.events += 1
         update: Update = self.live.update(event)
         for ranking, expiry in zip(update.rankings, update.expiries, strict=True):
-            if ranking in skip:
+            if known is not None and known(ranking):
                 continue
-            states = self.states.setdefault(ranking, {})
+            if 0 < self.expiries.get(ranking, 0) <= event.received:
+                self.states[ranking] = {}
+                self.expiries[ranking] = 0
+                self.began[ranking] = event.received
             if expiry > self.expiries.get(ranking, 0):
                 self.expiries[ranking] = expiry
+            states = self.states.setdefault(ranking, {})
             state = self.fold(states.get(event.player), event.kind, event.amount, update.at)
             if state is None:
                 self.late.add((ranking, event.player))
@@ -76,19 +89,29 @@ class _Folder:
     async def settle(self, ledger: Ledger, upto: Positions) -> None:
         """Restate the players with late events."""
         for ranking, player in self.late:
-            state = await restated(ledger, self.live, player, ranking, upto)
-            assert state is not None, "a player with a late event has events"
-            self.states[ranking][player] = state
+            if player in self.states[ranking]:
+                events = await ledger.player_events(self.live.id, player)
+                since = self.began.get(ranking, 0)
+                counted = [e for e in events if e.received >= since and _counts(self.live, e, ranking, upto)]
+                state = fold_all(self.live.board, counted)
+                assert state is not None, "a player with a late event has events"
+                self.states[ranking][player] = state
+
+
+def _counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) -> bool:
+    return event.n <= upto.get(event.writer, 0) and ranking in live.update(event).rankings
 
 
 async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) -> Checkpoint | None:
     """Fill the engine's shadow of a board from the ledger; answer the checkpoint that it was based on, if there was one."""
     upto = await ledger.positions(live.id)
-    checkpoints = [point for point in await ledger.checkpoints(live.id) if point.meaning == live.meaning]
-    states = _from_checkpoint(ledger, live, checkpoints, upto) if checkpoints else _from_events(ledger, live, upto)
+    points = await ledger.checkpoints(live.id)
+    if points and points[0].meaning != live.meaning:
+        points = []
+    states = _from_checkpoint(ledger, live, points, upto) if points else _from_events(ledger, live, upto)
     with _collector_paused():
         await engine.load(live.id, live.board, states, upto)
-    return checkpoints[0] if checkpoints else None
+    return points[0] if points else None
 
 
 @contextmanager
@@ -123,31 +146,42 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
             tail.setdefault(event.player, []).append(event)
     folder = _Folder(live)
     included: dict[tuple[Ranking, str], Positions] = {}
-    for slot in await ledger.checkpoint_slots(live.id):
-        ranking = Ranking(live.id, *slot)
-        latest = 0
+    slots = {Ranking(live.id, *slot): expiry for slot, expiry in (await ledger.checkpoint_slots(live.id)).items()}
+    over = _begun_anew(live, slots, [event for events in tail.values() for event in events])
+    for ranking, expiry in slots.items():
+        if ranking in over:
+            folder.expiries[ranking] = expiry
+            continue
         for point in points:
             first = complete.base if point is complete else point.number
-            async for rows in ledger.checkpoint_rows(live.id, slot, first, point.number):
+            async for rows in ledger.checkpoint_rows(live.id, Slot(*ranking[1:]), first, point.number):
                 for player, score, since in rows if tail else ():
                     if player in tail:
                         folder.states.setdefault(ranking, {})[player] = State(score, since)
                         included[ranking, player] = point.positions
-                if slot.window in live.ttls:
-                    latest = max(latest, *(since for _, _, since in rows))
-                yield Loaded(ranking, 0, rows, fresh=False)
-        yield Loaded(ranking, _expiry(live, slot, latest), (), fresh=False)
-    for player, events in tail.items():
-        for event in events:
-            if event.n <= upto.get(event.writer, 0):
-                rankings = live.update(event).rankings
-                known = (r for r in rankings if event.n <= included.get((r, player), complete.positions).get(event.writer, 0))
-                folder.add(event, frozenset(known))
+                yield Loaded(ranking, expiry, rows, fresh=False)
+    for event in sorted((e for events in tail.values() for e in events), key=lambda e: (e.writer, e.n)):
+        if event.n <= upto.get(event.writer, 0):
+            folder.add(event, lambda ranking: _is_included(included, ranking, event))  # noqa: B023 - called at once
     await folder.settle(ledger, upto)
     for ranking, states in folder.states.items():
         rows = [(player, *state) for player, state in states.items()]
         yield Loaded(ranking, folder.expiries.get(ranking, 0), rows, fresh=True)
 
 
-def _expiry(live: LiveBoard, slot: Slot, latest: int) -> int:
-    return live.expiry(span_of(live.board, slot.window, slot.window_id), latest)
+def _is_included(included: Mapping[tuple[Ranking, str], Positions], ranking: Ranking, event: Event) -> bool:
+    positions = included.get((ranking, event.player))
+    return positions is not None and event.n <= positions.get(event.writer, 0)
+
+
+def _begun_anew(live: LiveBoard, slots: Mapping[Ranking, int], events: Iterable[Event]) -> set[Ranking]:
+    """The checkpointed rankings that began anew since: their time was over when an event came."""
+    expiries = {ranking: expiry for ranking, expiry in slots.items() if expiry}
+    found: set[Ranking] = set()
+    for event in sorted(events, key=lambda e: (e.writer, e.n)) if expiries else ():
+        update = live.update(event)
+        for ranking, expiry in zip(update.rankings, update.expiries, strict=True):
+            if 0 < expiries.get(ranking, 0) <= event.received:
+                found.add(ranking)
+            expiries[ranking] = max(expiry, expiries.get(ranking, 0))
+    return found

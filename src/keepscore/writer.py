@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from keepscore.answers import BatchReceipt, Receipt, Rejection, encode
 from keepscore.catalog import Catalog, LiveBoard
-from keepscore.engines.base import Batch, Gap, Outcome, RankingEngine, Update
+from keepscore.engines.base import Batch, Gap, Outcome, Ranking, RankingEngine, Update
 from keepscore.errors import IdempotencyKeyReused, KeepscoreError, Overloaded
 from keepscore.feeds.base import Feed
 from keepscore.guard import Submission
-from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
+from keepscore.ledgers.base import Answered, Checkpoint, Claim, DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
 from keepscore.receipts import present_receipt, receipt
 from keepscore.replay import load_engine, restated
@@ -70,6 +70,8 @@ class Writer:
         self.quiet = asyncio.Lock()
         #: Events recorded since the process started.
         self.recorded = 0
+        #: Called when a board that the engine had lost was loaded again.
+        self.reloaded: Callable[[LiveBoard, Checkpoint | None], None] = lambda live, checkpoint: None
         self._catalog = catalog
         self._ledger = ledger
         self._engine = engine
@@ -79,6 +81,10 @@ class Writer:
         self._wake = asyncio.Event()
         #: The number of this writer's last recorded event on each board.
         self._counts: dict[int, int] = {}
+        #: Whether it is not known if the last group was recorded.
+        self._unsure = False
+        #: Updates that the engine may have applied without a word, on boards where a late one would need restating.
+        self._doubtful: list[tuple[LiveBoard, Update]] = []
         #: Answers that the next transaction records.
         self._answers: dict[Claim, bytes] = {}
         self._stopping = False
@@ -155,6 +161,9 @@ class Writer:
     # -- one group ------------------------------------------------------------------------------------------------------
 
     async def _commit(self, tickets: list[Ticket]) -> None:
+        if self._unsure:
+            await self._settle_outcome()
+        await self._catch_up_for(tickets)
         while tickets:
             plans = await self._plan(tickets)
             try:
@@ -170,15 +179,44 @@ class Writer:
             await self._reply(tickets, plans, outcomes)
             return
 
+    async def _settle_outcome(self) -> None:
+        """Find out how far this writer's events are recorded, after an append that ended in an error, and apply those."""
+        for live in self._catalog:
+            last = (await self._ledger.positions(live.id)).get(self.number, 0)
+            if last != self._counts.get(live.id, 0):
+                self._counts[live.id] = last
+                await self.catch_up(live)
+        self._unsure = False
+
+    async def _catch_up_for(self, tickets: list[Ticket]) -> None:
+        """Bring boards up to date on which a submission depends on the score that there is."""
+        boards = {
+            live
+            for ticket in tickets
+            for _, submission in ticket.submissions
+            if submission.kind != "score" or submission.live.board.operator == "sum" or submission.live.board.also
+            for live in (submission.live, *self._catalog.links(submission.live))
+        }
+        for live in boards:
+            applied = await self._engine.applied(live.id)
+            if applied is None or applied.get(self.number, 0) != self._counts.get(live.id, 0):
+                await self._heal(Gap(live.id, None if applied is None else applied.get(self.number, 0)))
+
     async def _plan(self, tickets: list[Ticket]) -> dict[int, Plan]:
         """Plans by the identity of their submission, in order; what cannot be planned is answered or rejected."""
-        planner = Planner(self._catalog, self._engine, self.number, self._counts)
+        increments = any(submission.kind != "score" for ticket in tickets for _, submission in ticket.submissions)
+        planner = Planner(self._catalog, self._engine, self.number, self._counts, increments)
         plans: dict[int, Plan] = {}
         for ticket in tickets:
             for index, submission in list(ticket.submissions):
                 try:
                     plans[id(submission)] = await planner.plan(submission, ticket.ranked)
                 except KeepscoreError as exc:
+                    if ticket.claim is not None and (known := await self._ledger.claimed(ticket.claim)):
+                        # It is a retry: that it could not be taken a second time does not matter.
+                        await self._replay(ticket, ticket.claim, known)
+                        ticket.submissions.clear()
+                        break
                     ticket.submissions.remove((index, submission))
                     if ticket.batch:
                         ticket.rejected.append(Rejection(index, exc.type, exc.detail))
@@ -192,7 +230,13 @@ class Writer:
             return
         claims = [ticket.claim for ticket in tickets if ticket.claim is not None and ticket.submissions]
         answers = dict(self._answers)
-        await self._ledger.append(events, claims, answers)
+        try:
+            await self._ledger.append(events, claims, answers)
+        except DuplicateKeys:
+            raise
+        except BaseException:
+            self._unsure = True
+            raise
         for claim in answers:
             del self._answers[claim]
         for event in events:
@@ -204,17 +248,29 @@ class Writer:
         if known.fingerprint != claim.fingerprint:
             ticket.settle(IdempotencyKeyReused(f"idempotency key {claim.key!r} was used on this board for another request"))
             return
-        text = known.answer or self._answers.get(claim)
-        answer: Receipt | BatchReceipt
-        if text is None:
+        answer = self._first_answer(claim, known, ticket.batch)
+        if answer is None:
             # It was recorded, and the process stopped before it answered.
-            answer = await self._answer(ticket, await self._plan([ticket]), {})
-        elif ticket.batch:
-            answer = msgspec.json.decode(text, type=BatchReceipt)
-        else:
-            answer = msgspec.json.decode(text, type=Receipt)
+            plans = {id(submission): Plan(submission, [submission.live], [], []) for _, submission in ticket.submissions}
+            answer = await self._answer(ticket, plans, {})
         answer.replayed = True
         ticket.settle(answer)
+
+    def _first_answer(self, claim: Claim, known: Answered, batch: bool) -> Receipt | BatchReceipt | None:
+        text = known.answer or self._answers.get(claim)
+        if text is None:
+            return None
+        return msgspec.json.decode(text, type=BatchReceipt) if batch else msgspec.json.decode(text, type=Receipt)
+
+    async def first_answer(self, claim: Claim, batch: bool) -> Receipt | BatchReceipt | None:
+        """The answer that a request with this key got before, if it did."""
+        known = await self._ledger.claimed(claim)
+        if known is None or known.fingerprint != claim.fingerprint:
+            return None
+        answer = self._first_answer(claim, known, batch)
+        if answer is not None:
+            answer.replayed = True
+        return answer
 
     # -- the engine -----------------------------------------------------------------------------------------------------
 
@@ -232,13 +288,25 @@ class Writer:
             Batch(board, self.number, first[board] - 1, first[board] - 1 + len(updates), updates, live.board.rank)
             for board, (live, updates, _) in grouped.items()
         ]
-        answers = await self._apply_healing(batches)
+        try:
+            answers = await self._apply_healing(batches)
+        except BaseException:
+            self._doubtful += [
+                (live, update) for live, updates, _ in grouped.values() for update in updates if live.board.operator == "last"
+            ]
+            raise
+        for live, update in self._doubtful:
+            await self._restate(live, update, update.rankings, await self._engine.applied(live.id) or {})
+        self._doubtful.clear()
         outcomes: dict[int, Outcome] = {}
         for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
-            # Nothing is told where the events had been applied already.
+            if not found and live.board.operator == "last":
+                # They had been applied already, and nobody told whether one of them came late.
+                for update in updates:
+                    await self._restate(live, update, update.rankings, await self._engine.applied(live.id) or {})
             for update, name, outcome in zip(updates, names, found, strict=bool(found)):
                 if outcome.restate:
-                    await self._restate(live, update, outcome, await self._engine.applied(live.id) or {})
+                    await self._restate(live, update, outcome.restate, await self._engine.applied(live.id) or {})
                 if name is not None:
                     outcomes[name] = outcome
         return outcomes
@@ -258,10 +326,11 @@ class Writer:
         if live is None:
             return
         if gap.applied is None:
-            await load_engine(self._ledger, self._engine, live)
+            checkpoint = await load_engine(self._ledger, self._engine, live)
             await self._engine.promote(live.id)
-            return
-        await self.catch_up(live)
+            self.reloaded(live, checkpoint)
+        else:
+            await self.catch_up(live)
 
     async def catch_up(self, live: LiveBoard, shadow: bool = False) -> int:
         """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
@@ -275,13 +344,15 @@ class Writer:
                 (outcomes,) = await self._engine.apply([batch])
                 applied[writer] = mine[-1].n
                 for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):
-                    await self._restate(live, update, outcome, applied, shadow)
+                    await self._restate(live, update, outcome.restate, applied, shadow)
                 done += len(mine)
         return done
 
-    async def _restate(self, live: LiveBoard, update: Update, outcome: Outcome, upto: Mapping[int, int], shadow: bool = False) -> None:
+    async def _restate(
+        self, live: LiveBoard, update: Update, rankings: Iterable[Ranking], upto: Mapping[int, int], shadow: bool = False
+    ) -> None:
         """Recompute a player whose event came late."""
-        for ranking in outcome.restate:
+        for ranking in rankings:
             state = await restated(self._ledger, live, update.player, ranking, upto)
             await self._engine.restate(ranking, update.player, state, shadow)
 

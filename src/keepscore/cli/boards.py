@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from graphlib import CycleError, TopologicalSorter
+from typing import Annotated, Any
 
 import typer
 
@@ -52,11 +53,22 @@ def boards_apply(
     """Define or change the boards of a file."""
     boards = boards_from_file(file)
     with reach(url, config) as transport:
-        # Boards that others link to come first.
-        for board in sorted(boards, key=lambda board: bool(isinstance(board, dict) and board.get("also"))):
+        for board in _linked_first(boards):
             name = str(board.get("name", "")) if isinstance(board, dict) else ""
             answer = transport.call("PUT", "boards", name or "-", body=board)
             if json:
                 print_json(answer)
             else:
                 out.print(f"board {answer['name']}: version {answer['version']}")
+
+
+def _linked_first(boards: list[Any]) -> list[Any]:
+    """Boards in an order in which each comes after those that it links to."""
+    named = {board["name"]: board for board in boards if isinstance(board, dict) and isinstance(board.get("name"), str)}
+    links = {name: board.get("also") for name, board in named.items()}
+    graph = {name: [link for link in also if link in named] if isinstance(also, list) else [] for name, also in links.items()}
+    try:
+        ordered = [named[name] for name in TopologicalSorter(graph).static_order()]
+    except (CycleError, TypeError):
+        return boards
+    return ordered if len(ordered) == len(boards) else boards

@@ -29,6 +29,8 @@ class Update(NamedTuple):
     kind: Kind
     amount: int
     at: int
+    #: When it came. A ranking whose time was over by then begins anew with it.
+    received: int
     rankings: tuple[Ranking, ...]
     wholes: int
     #: When each of `rankings` may be dropped, at the earliest (milliseconds; 0: never).
@@ -105,6 +107,9 @@ class Dirty(NamedTuple):
     """What changed on a board since it was asked last: states by ranking (None: the player is gone) and positions included."""
 
     states: Mapping[Ranking, Iterable[tuple[str, State | None]]]
+    #: When each of these rankings may be dropped.
+    expiries: Mapping[Ranking, int]
+    #: Rankings that were dropped; one that began anew since may be in `states`, too.
     dropped: Sequence[Ranking]
     applied: Mapping[int, int]
 

@@ -116,11 +116,8 @@ class EmbeddedRanking:
 
     def offset_after(self, row: Row) -> int:
         """How many rows are not behind `row`."""
-        key = self.codec.encode(row.player, row.score, row.since)
-        position = self.ladder.position(key)
-        if self.descending:
-            return len(self.ladder) - position
-        return position + (self.keys.get(row.player) == key)
+        first, after = self.codec.bounds(row)
+        return len(self.ladder) - self.ladder.position(first) if self.descending else self.ladder.position(after)
 
     def count(self, low: int | None, high: int | None) -> int:
         """How many players have a score from `low` to `high`. O(log N)."""
@@ -147,11 +144,14 @@ class EmbeddedBoard:
 
     def update(self, update: Update, rank: RankKind) -> Outcome:
         """Fold one event into all of its rankings. O(log N) for each."""
-        player, kind, amount, at, rankings, wholes, expiries, ranked = update
+        player, kind, amount, at, received, rankings, wholes, expiries, ranked = update
         changes: list[Change] = []
         restate: list[Ranking] = []
         for i, name in enumerate(rankings):
             ranking = self.rankings.get(name)
+            if ranking is not None and 0 < ranking.expiry <= received:
+                self.dropped.append(name)
+                ranking = None
             if ranking is None:
                 ranking = self.rankings[name] = EmbeddedRanking(self.board)
             if expiries[i] > ranking.expiry:
@@ -288,7 +288,8 @@ class EmbeddedEngine(RankingEngine):
                 states[name] = _decoded(ranking.codec, ranking.touched)
                 ranking.touched = {}
         dropped, board.dropped = board.dropped, []
-        return Dirty(states, dropped, dict(board.applied))
+        expiries = {name: board.rankings[name].expiry for name in states}
+        return Dirty(states, expiries, dropped, dict(board.applied))
 
     async def touch(self, board_id: int) -> None:
         for ranking in self._boards[board_id].rankings.values():

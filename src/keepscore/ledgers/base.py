@@ -94,6 +94,10 @@ class Ledger(ABC):
         """
 
     @abstractmethod
+    async def claimed(self, claim: Claim) -> Answered | None:
+        """What is known of a claim's key, if it was claimed before."""
+
+    @abstractmethod
     async def save_answers(self, answers: Mapping[Claim, bytes]) -> None:
         """Record the answers of claims, for retries."""
 
@@ -131,19 +135,22 @@ class Ledger(ABC):
 
     @abstractmethod
     async def trim_checkpoint(self, board_id: int, slot: Slot, below: int, limit: int) -> int:
-        """Remove up to `limit` states of a ranking that belong to checkpoints below a number; answer how many there were."""
+        """Remove up to `limit` states of a ranking that belong to checkpoints below a number; answer how many there were.
+
+        A ranking without states is forgotten.
+        """
 
     @abstractmethod
-    async def finish_checkpoint(self, board_id: int, checkpoint: int) -> None:
-        """Declare a checkpoint complete."""
+    async def finish_checkpoint(self, board_id: int, checkpoint: int, expiries: Mapping[Slot, int]) -> None:
+        """Declare a checkpoint complete, and say when the rankings in it may be dropped (0: never)."""
 
     @abstractmethod
     async def checkpoints(self, board_id: int) -> list[Checkpoint]:
         """The last complete checkpoint of a board and those begun after it, by number."""
 
     @abstractmethod
-    async def checkpoint_slots(self, board_id: int) -> list[Slot]:
-        """The rankings that have checkpointed states."""
+    async def checkpoint_slots(self, board_id: int) -> dict[Slot, int]:
+        """The rankings in complete checkpoints, and when each may be dropped (0: never)."""
 
     @abstractmethod
     def checkpoint_rows(self, board_id: int, slot: Slot, first: int, last: int) -> AsyncIterator[list[tuple[str, int, int]]]:

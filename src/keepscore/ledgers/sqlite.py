@@ -100,6 +100,11 @@ class SqliteLedger(Ledger):
 
     def _connect(self, _: None) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        # Before anything is changed: it may be somebody else's.
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            connection.close()
+            raise LedgerUnavailable(f"{self.path} is a database of another program: name another file as the ledger")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -113,8 +118,6 @@ class SqliteLedger(Ledger):
             raise LedgerUnavailable(
                 f"the ledger {self.path} has schema version {version}, and this Keepscore knows {len(steps)}: use a newer Keepscore"
             )
-        if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-            raise LedgerUnavailable(f"{self.path} is a database of another program: name another file as the ledger")
         for number, step in enumerate(steps[version:], version + 1):
             # One transaction a migration, so that one that is cut short leaves nothing.
             connection.executescript(f"BEGIN;\n{step}\nPRAGMA user_version = {number};\nCOMMIT;")
@@ -190,6 +193,11 @@ class SqliteLedger(Ledger):
         if answered:
             raise DuplicateKeys(answered)
 
+    async def claimed(self, claim: Claim) -> Answered | None:
+        sql = self._queries["claimed_key"]
+        row = await self._run(self._writing, lambda connection: connection.execute(sql, claim[:2]).fetchone())
+        return row and Answered(*row)
+
     async def save_answers(self, answers: Mapping[Claim, bytes]) -> None:
         await self._write(lambda connection: self._save(connection, answers))
 
@@ -240,7 +248,7 @@ class SqliteLedger(Ledger):
             else:
                 version = old.version + 1
                 record = BoardRecord(old.id, version, board, old.meaning if same_meaning else version)
-            row = (record.id, record.version, record.meaning, board.name, _encode(board.to_dict()).decode(), now)
+            row = (record.id, record.version, record.meaning, board.name, msgspec.json.encode(board.to_dict()).decode(), now)
             connection.execute(self._queries["put_board"], row)
             return record
 
@@ -272,13 +280,18 @@ class SqliteLedger(Ledger):
         await self._write(work)
 
     async def trim_checkpoint(self, board_id: int, slot: Slot, below: int, limit: int) -> int:
-        row = (board_id, *slot, below, limit)
-        return await self._write(lambda connection: connection.execute(self._queries["trim_standings"], row).rowcount)
+        def work(connection: sqlite3.Connection) -> int:
+            trimmed = connection.execute(self._queries["trim_standings"], (board_id, *slot, below, limit)).rowcount
+            connection.execute(self._queries["forget_ranking"], (board_id, *slot))
+            return trimmed
 
-    async def finish_checkpoint(self, board_id: int, checkpoint: int) -> None:
+        return await self._write(work)
+
+    async def finish_checkpoint(self, board_id: int, checkpoint: int, expiries: Mapping[Slot, int]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(self._queries["finish_checkpoint"], (board_id, checkpoint))
             connection.execute(self._queries["prune_checkpoints"], (board_id, checkpoint))
+            connection.executemany(self._queries["put_ranking"], [(board_id, *slot, expiry) for slot, expiry in expiries.items()])
 
         await self._write(work)
 
@@ -292,13 +305,8 @@ class SqliteLedger(Ledger):
             found.pop(0)
         return found
 
-    async def checkpoint_slots(self, board_id: int) -> list[Slot]:
-        found: list[Slot] = []
-        rows = await self._read("next_slot", board_id, "", "", "")
-        while rows:
-            found.append(Slot(*rows[0]))
-            rows = await self._read("next_slot", board_id, *rows[0])
-        return found
+    async def checkpoint_slots(self, board_id: int) -> dict[Slot, int]:
+        return {Slot(*slot): expiry for *slot, expiry in await self._read("rankings", board_id)}
 
     async def checkpoint_rows(self, board_id: int, slot: Slot, first: int, last: int) -> AsyncIterator[list[tuple[str, int, int]]]:
         player = ""

@@ -121,11 +121,21 @@ DELETE FROM checkpoints WHERE board = ? AND number < ?;
 -- The checkpoints of a board.
 SELECT number, base, meaning, positions, complete FROM checkpoints WHERE board = ? ORDER BY number;
 
--- name: next_slot
--- The next checkpointed ranking of a board behind a given one: a search of the index for each, not a scan.
-SELECT window, window_id, segment FROM standings
-WHERE board = ? AND (window, window_id, segment) > (?, ?, ?)
-ORDER BY window, window_id, segment LIMIT 1;
+-- name: put_ranking
+-- Say when a ranking with checkpointed states may be dropped.
+INSERT INTO rankings (board, window, window_id, segment, expiry) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET expiry = excluded.expiry;
+
+-- name: forget_ranking
+-- Forget a ranking that has no checkpointed states any more.
+DELETE FROM rankings
+WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4 AND NOT EXISTS (
+    SELECT 1 FROM standings WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4
+);
+
+-- name: rankings
+-- The rankings of a board that have checkpointed states.
+SELECT window, window_id, segment, expiry FROM rankings WHERE board = ?;
 
 -- name: standings
 -- The states of a ranking that belong to some checkpoints, from a player on.

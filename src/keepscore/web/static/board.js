@@ -396,6 +396,10 @@ async function submit(event) {
 
 function showReceipt(receipt) {
   const place = receipt.windows[choices.window.value] ?? receipt;
+  if (place.rank === null) {
+    byId("receipt").replaceChildren(make("p", "headline", "Recorded. The rank follows."));
+    return;
+  }
   const score = shownScore(place.score);
   const change = place.previous_rank === null ? "new on the board" : movementText(place.rank_change);
   const headline = `of ${count(place.total_players, "player")} with ${score} · ${receipt.updated ? change : "not better than before"}`;

@@ -83,6 +83,16 @@ CREATE TABLE standings (
     PRIMARY KEY (board, window, window_id, segment, player)
 ) WITHOUT ROWID;
 
+-- The rankings that have checkpointed states, and when each may be dropped (0: never).
+CREATE TABLE rankings (
+    board     INTEGER NOT NULL,
+    window    TEXT    NOT NULL,
+    window_id TEXT    NOT NULL,
+    segment   TEXT    NOT NULL,
+    expiry    INTEGER NOT NULL,
+    PRIMARY KEY (board, window, window_id, segment)
+) WITHOUT ROWID;
+
 CREATE TABLE players (
     player  TEXT PRIMARY KEY,
     name    TEXT,

@@ -1,0 +1,65 @@
+import functools
+import inspect
+
+import pytest
+from hypothesis import settings
+
+from tests.contract.backends import ENGINES, LEDGERS
+from tests.contract.opened import NOON, Clock, opened
+
+# Time limits for single examples fail on busy machines and say nothing about the code.
+settings.register_profile("keepscore", deadline=None)
+settings.load_profile("keepscore")
+
+
+class Checked:
+    """An engine whose invariants are verified after every call, where it can do that."""
+
+    def __init__(self, engine):
+        self._engine = engine
+
+    def __getattr__(self, name):
+        method = getattr(self._engine, name)
+
+        @functools.wraps(method)
+        async def checked(*args, **kwargs):
+            try:
+                return await method(*args, **kwargs)
+            finally:
+                verdict = getattr(self._engine, "_check", lambda: None)()
+                if inspect.isawaitable(verdict):
+                    await verdict
+
+        return checked
+
+
+@pytest.fixture(params=ENGINES)
+async def engine(request):
+    async with ENGINES[request.param]() as engine:
+        yield Checked(engine)
+
+
+@pytest.fixture(params=LEDGERS)
+async def place(request, tmp_path):
+    """Makes ledgers, not open yet, at one place."""
+    async with LEDGERS[request.param](tmp_path) as make:
+        yield make
+
+
+@pytest.fixture
+async def ledger(place):
+    ledger = place()
+    await ledger.open(0)
+    yield ledger
+    await ledger.close()
+
+
+@pytest.fixture
+def clock():
+    return Clock(NOON)
+
+
+@pytest.fixture
+def run(tmp_path, clock):
+    """Opens leaderboards on one ledger file, again and again."""
+    return functools.partial(opened, tmp_path / "scores.db", clock)

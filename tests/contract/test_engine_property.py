@@ -1,0 +1,188 @@
+"""Whatever happened, every read equals what a plain `sorted()` over the folded states shows."""
+
+from contextlib import aclosing
+
+import pytest
+from hypothesis import given as with_examples
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from keepscore.boards import Board
+from keepscore.engines.base import Gap, Loaded
+from keepscore.ordering import Row
+from tests.contract import oracle
+from tests.contract.backends import ENGINES
+from tests.contract.driving import DAY, NOON, batch, event, given, live_board, start
+
+PLAYERS = ["a", "b", "ab", "ä", "名", "B"]
+BOARDS = st.builds(
+    Board,
+    st.just("b"),
+    operator=st.sampled_from(["best", "sum", "last", "first"]),
+    order=st.sampled_from(["desc", "asc"]),
+    ties=st.sampled_from(["first", "last", "player"]),
+    rank=st.sampled_from(["unique", "standard", "dense"]),
+    resolution=st.sampled_from(["1ms", "1s", "7ms"]),
+    segments=st.sampled_from([[], ["region"]]),
+    windows=st.sampled_from([["all_time"], ["daily", "all_time"], ["weekly", "daily"]]),
+)
+
+
+@st.composite
+def histories(draw):
+    """A board, and events of two writers in the order in which they arrive, each writer's numbers without gaps."""
+    board = draw(BOARDS)
+    events, counts = [], {1: 0, 2: 0}
+    times = draw(st.sampled_from([st.integers(0, 5), st.integers(0, 3000), st.integers(-2 * DAY, 2 * DAY)]))
+    kinds = {"sum": ["increment", "correction"], "last": ["score", "increment"]}.get(board.operator, ["score"])
+    # Which of two sets of the same time counts on a `last` board is decided by the writer; here there is one at a time.
+    writers = [1] if board.operator == "last" else [1, 2]
+    for _ in range(draw(st.integers(1, 25))):
+        writer = draw(st.sampled_from(writers))
+        counts[writer] += 1
+        segments = draw(st.sampled_from([None, {"region": "eu"}, {"region": "us"}])) if board.segments else None
+        player, amount = draw(st.sampled_from(PLAYERS)), draw(st.integers(-3, 3))
+        events.append(event(counts[writer], player, amount, draw(times), draw(st.sampled_from(kinds)), segments, writer))
+    return board, events
+
+
+def split(draw, events):
+    """The events in batches, each of one writer."""
+    batches = []
+    for one in events:
+        if batches and batches[-1][-1].writer == one.writer and draw(st.booleans()):
+            batches[-1].append(one)
+        else:
+            batches.append([one])
+    return batches
+
+
+async def apply(engine, live, events, known, **options):
+    """Apply a batch as the writer does: late events are restated from all that is known."""
+    (outcomes,) = await engine.apply([batch(live, *events, **options)])
+    for done, outcome in zip(events, outcomes, strict=bool(outcomes)):
+        for ranking in outcome.restate:
+            mine = [e for e in known if e.player == done.player and ranking in live.update(e).rankings]
+            await engine.restate(ranking, done.player, oracle.folded(live.board, mine))
+    return outcomes
+
+
+async def check_reads(engine, live, events):
+    states = oracle.fold(live, events)
+    assert set(await engine.rankings(live.id)) == set(states)
+    for ranking, players in states.items():
+        rows = oracle.ranked(live.board, players)
+        for offset in range(len(rows) + 2):
+            for limit in (1, 3, 100):
+                page = await engine.page(ranking, offset, limit)
+                assert page == (rows[offset : offset + limit], oracle.ranks(live.board, rows, offset), len(rows))
+        expected = oracle.places(live.board, rows)
+        assert await engine.places(ranking, PLAYERS) == [expected.get(player) for player in PLAYERS]
+        assert await engine.states(ranking, PLAYERS) == [players.get(player) for player in PLAYERS]
+        for row in [*rows, Row("b", 0, NOON), Row("zz", 1, NOON + 1), *[row._replace(since=row.since + 3) for row in rows]]:
+            behind = oracle.behind(live.board, rows, row)
+            page = await engine.page_after(ranking, row, 100)
+            assert page.rows == behind, row
+            assert page.first == oracle.ranks(live.board, rows, len(rows) - len(behind))
+        scores = [row.score for row in rows]
+        for low in (None, -2, 0, max(scores)):
+            for high in (None, -1, 1, min(scores)):
+                inside = [s for s in scores if (low is None or s >= low) and (high is None or s <= high)]
+                assert await engine.count(ranking, low, high) == len(inside)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=150)
+@with_examples(history=histories(), data=st.data())
+async def test_every_read_equals_the_sorted_fold(name, history, data):
+    board, events = history
+    live = live_board(board)
+    async with ENGINES[name]() as engine:
+        await start(engine, live)
+        done = []
+        for part in split(data.draw, events):
+            done += part
+            await apply(engine, live, part, done)
+            if data.draw(st.booleans()):
+                # The same once more, as after a lost reply.
+                assert await apply(engine, live, part, done) == []
+            getattr(engine, "_check", lambda: None)()
+        await check_reads(engine, live, events)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=150)
+@with_examples(history=histories(), data=st.data())
+async def test_changes_tell_the_ranks_before_and_after(name, history, data):
+    board, events = history
+    live = live_board(board)
+    async with ENGINES[name]() as engine:
+        await start(engine, live)
+        before = {}
+        for i, one in enumerate(events):
+            (outcome,) = await apply(engine, live, [one], events[: i + 1])
+            wholes = live.update(one).rankings[: live.update(one).wholes]
+            after = oracle.fold(live, events[: i + 1])
+            for ranking, change in zip(wholes, outcome.changes, strict=True):
+                if ranking in outcome.restate:
+                    continue
+                old = oracle.places(board, oracle.ranked(board, before.get(ranking, {}))).get(one.player)
+                new = oracle.places(board, oracle.ranked(board, after[ranking]))[one.player]
+                assert change.previous == (old and getattr(old.ranks, board.rank))
+                assert (change.rank, change.unique) == (getattr(new.ranks, board.rank), new.ranks.unique)
+                assert (change.score, change.total) == (new.score, new.total)
+                assert change.updated == (old is None or old[:2] != new[:2])
+            before = after
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=100)
+@with_examples(history=histories(), data=st.data())
+async def test_any_order_of_arrival_gives_the_same_where_the_operator_is_commutative(name, history, data):
+    board, events = history
+    live = live_board(board)
+    shuffled = data.draw(st.permutations(events))
+    counts = {1: 0, 2: 0}
+    renumbered = []
+    for one in shuffled:
+        counts[one.writer] += 1
+        renumbered.append(one._replace(n=counts[one.writer]))
+    if board.operator == "last":
+        # For this one, the order in which events are recorded decides between equal times.
+        events = renumbered
+    async with ENGINES[name]() as engine:
+        await start(engine, live)
+        done = []
+        for part in split(data.draw, renumbered):
+            done += part
+            await apply(engine, live, part, done)
+        await check_reads(engine, live, events)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=100)
+@with_examples(history=histories(), data=st.data())
+async def test_a_shadow_made_of_a_part_and_the_rest_equals_all(name, history, data):
+    """States folded from some events, loaded in pieces; the others are applied to the shadow; then it is promoted."""
+    board, events = history
+    live = live_board(board)
+    cut = data.draw(st.integers(0, len(events)))
+    known = oracle.fold(live, events[:cut])
+    parts = []
+    for ranking, players in known.items():
+        rows = [Row(player, *state) for player, state in players.items()]
+        middle = data.draw(st.integers(0, len(rows)))
+        parts += [Loaded(ranking, 0, rows[:middle], False), Loaded(ranking, 0, iter(rows[middle:]), True)]
+    applied = {}
+    for one in events[:cut]:
+        applied[one.writer] = one.n
+    async with ENGINES[name]() as engine:
+        async with aclosing(given(*data.draw(st.permutations(parts)))) as states:
+            await engine.load(1, board, states, applied)
+        await engine.promote(1)
+        for part in split(data.draw, events[cut:]):
+            await apply(engine, live, part, events[: events.index(part[-1]) + 1])
+        await check_reads(engine, live, events)
+        if cut < len(events):
+            with pytest.raises(Gap):
+                await engine.apply([batch(live, events[-1]._replace(n=1000))])

@@ -1,0 +1,146 @@
+import pytest
+
+from keepscore.boards import Board
+from keepscore.ledgers.base import Answered, Claim, DuplicateKeys
+from keepscore.scoring import Event
+
+
+def event(n, player="p", writer=1, board=1, **fields):
+    return Event(board, writer, n, player, "score", 10 * n, 1000 + n, 2000 + n, **fields)
+
+
+async def everything(ledger, board=1, after=None):
+    return [e async for chunk in ledger.events(board, after or {}) for e in chunk]
+
+
+async def test_an_event_comes_back_as_it_went_in(ledger):
+    events = [
+        event(1, 'Ünï 🏆 "q" a/b\''),
+        event(2, segments={"region": "eu", "team": "ä"}, game_id="g-1", metadata={"list": [1, None, "x"], "deep": {"y": 1.5}}),
+        Event(1, 1, 3, "p", "increment", -(2**53 - 1), 0, 5, metadata=[]),
+        Event(1, 1, 4, "p", "correction", 2**53 - 1, 253_402_300_799_999, 5, game_id="", metadata=0),
+        event(5, metadata=False),
+        event(6, metadata=""),
+    ]
+    await ledger.append(events, [], {})
+    assert await everything(ledger) == events
+    assert await ledger.player_events(1, "p") == events[1:]
+
+
+async def test_events_come_in_the_order_of_writer_and_number(ledger):
+    mixed = [event(1, writer=3), event(1, writer=1), event(2, writer=3), event(1, writer=2), event(2, writer=1)]
+    for one in mixed:
+        await ledger.append([one], [], {})
+    assert [(e.writer, e.n) for e in await everything(ledger)] == [(1, 1), (1, 2), (2, 1), (3, 1), (3, 2)]
+    assert [(e.writer, e.n) for e in await ledger.player_events(1, "p")] == [(1, 1), (1, 2), (2, 1), (3, 1), (3, 2)]
+
+
+async def test_events_behind_positions(ledger):
+    await ledger.append([event(n, writer=w) for w in (1, 2, 3) for n in (1, 2, 3)], [], {})
+    found = await everything(ledger, after={1: 2, 2: 3, 9: 7})
+    assert [(e.writer, e.n) for e in found] == [(1, 3), (3, 1), (3, 2), (3, 3)]
+    assert await everything(ledger, after={1: 3, 2: 3, 3: 3}) == []
+
+
+async def test_a_long_history_comes_in_chunks_and_none_is_missing(ledger):
+    await ledger.append([event(n, f"p{n % 7}") for n in range(1, 25_001)], [], {})
+    await ledger.append([event(1, writer=2)], [], {})
+    chunks = [chunk async for chunk in ledger.events(1, {1: 4})]
+    assert len(chunks) > 2
+    assert all(0 < len(chunk) <= 20_000 for chunk in chunks)
+    numbers = [(e.writer, e.n) for chunk in chunks for e in chunk]
+    assert numbers == [(1, n) for n in range(5, 25_001)] + [(2, 1)]
+
+
+async def test_what_is_appended_while_events_are_read_does_no_harm(ledger):
+    await ledger.append([event(n) for n in range(1, 12_001)], [], {})
+    seen = []
+    async for chunk in ledger.events(1, {}):
+        seen += [e.n for e in chunk]
+        last = (await ledger.positions(1))[1]
+        if last < 12_005:
+            await ledger.append([event(last + 1)], [], {})
+    assert seen == list(range(1, len(seen) + 1))
+    assert len(seen) >= 12_000
+
+
+async def test_boards_and_players_are_kept_apart(ledger):
+    await ledger.append([event(1, "a"), event(1, "a", board=2), event(2, "b")], [], {})
+    assert [(e.board, e.n) for e in await ledger.player_events(1, "a")] == [(1, 1)]
+    assert [(e.board, e.n) for e in await everything(ledger, board=2)] == [(2, 1)]
+    assert await ledger.player_events(1, "A") == []
+    assert await everything(ledger, board=3) == []
+
+
+async def test_positions(ledger):
+    assert await ledger.positions(1) == {}
+    await ledger.append([event(1), event(2), event(1, writer=4), event(1, board=2, writer=5)], [], {})
+    assert await ledger.positions(1) == {1: 2, 4: 1}
+    await ledger.append([event(3)], [], {})
+    assert await ledger.positions(1) == {1: 3, 4: 1}
+    assert await ledger.positions(2) == {5: 1}
+
+
+# -- idempotency keys ---------------------------------------------------------------------------------------------------
+
+ONE, TWO = Claim(1, "k1", b"f1"), Claim(1, "k2", b"f2")
+
+
+async def test_a_claim_is_made_with_its_events_or_not_at_all(ledger):
+    await ledger.append([event(1)], [ONE], {})
+    with pytest.raises(DuplicateKeys) as duplicate:
+        await ledger.append([event(2), event(3)], [TWO, ONE], {TWO: b"lost"})
+    assert duplicate.value.answered == {ONE: Answered(b"f1", None)}
+    assert await everything(ledger) == [event(1)]
+    # The other claim was not made either, and the numbers are free.
+    await ledger.append([event(2)], [TWO], {})
+    assert await ledger.positions(1) == {1: 2}
+
+
+async def test_all_keys_that_were_claimed_before_are_told_with_their_answers(ledger):
+    await ledger.append([event(1)], [ONE, TWO], {})
+    await ledger.save_answers({ONE: b"answer"})
+    again = Claim(1, "k2", b"another request")
+    with pytest.raises(DuplicateKeys) as duplicate:
+        await ledger.append([event(2)], [ONE, Claim(1, "new", b""), again], {})
+    assert duplicate.value.answered == {ONE: Answered(b"f1", b"answer"), again: Answered(b"f2", None)}
+
+
+async def test_answers_are_kept_with_a_later_append(ledger):
+    await ledger.append([event(1)], [ONE], {})
+    await ledger.append([event(2)], [TWO], {ONE: b"\x00\xffbytes"})
+    with pytest.raises(DuplicateKeys) as duplicate:
+        await ledger.append([], [ONE], {})
+    assert duplicate.value.answered == {ONE: Answered(b"f1", b"\x00\xffbytes")}
+
+
+async def test_keys_belong_to_a_board(ledger):
+    await ledger.append([event(1)], [ONE], {})
+    await ledger.append([event(1, board=2)], [Claim(2, "k1", b"f1")], {})
+    assert await ledger.positions(2) == {1: 1}
+
+
+async def test_keys_and_answers_outlive_the_process(place):
+    first = place()
+    await first.open(0)
+    await first.append([event(1)], [ONE], {})
+    await first.save_answers({ONE: b"answer"})
+    await first.close()
+    second = place()
+    await second.open(0)
+    with pytest.raises(DuplicateKeys) as duplicate:
+        await second.append([event(1, writer=2)], [ONE], {})
+    assert duplicate.value.answered == {ONE: Answered(b"f1", b"answer")}
+    assert await everything(second) == [event(1)]
+    await second.close()
+
+
+async def test_events_of_a_deleted_board_are_not_those_of_the_next_of_that_name(ledger):
+    first = await ledger.put_board(Board("b"), True, 0)
+    await ledger.append([event(1, board=first.id)], [Claim(first.id, "k", b"")], {})
+    await ledger.delete_board("b", 1)
+    second = await ledger.put_board(Board("b"), True, 2)
+    assert second.id != first.id
+    assert await everything(ledger, second.id) == []
+    await ledger.append([event(1, board=second.id)], [Claim(second.id, "k", b"")], {})
+    assert [e.board for e in await everything(ledger, first.id)] == [first.id]
