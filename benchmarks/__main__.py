@@ -47,7 +47,7 @@ def main() -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--players", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=float, default=4, help="of each run of wrk")
+    parser.add_argument("--seconds", type=int, default=4, help="of each run of wrk")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
@@ -68,7 +68,7 @@ class Benchmark:
     def __init__(self, folder: Path, options: argparse.Namespace, progress: Progress) -> None:
         self.folder = folder
         self.players: int = options.players
-        self.seconds: float = options.seconds
+        self.seconds: int = options.seconds
         self.rounds: int = options.rounds
         self.progress = progress
 

@@ -52,7 +52,7 @@ def running(command: list[str], url: str) -> Iterator[float]:
         process.wait(60)
 
 
-def wrk(url: str, seconds: float, lua: str = "") -> Load:
+def wrk(url: str, seconds: int, lua: str = "") -> Load:
     """Load a URL with 32 connections for some seconds."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "requests.lua"

@@ -312,24 +312,24 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         except InvalidScore as exc:
             raise self._wrong(field, value, str(exc)) from None
 
-    def stored(self, score: int | Decimal) -> int:
-        """The integer that stands for a score: 10.50 is 1050 on a board with two decimals."""
+    def stored(self, score: int | Decimal, field: str = "score") -> int:
+        """The integer that stands for a score: 10.50 is 1050 on a board with two decimals. Errors speak of `field`."""
         if isinstance(score, int):
             number = score * int(10**self.decimals)
         elif not score.is_finite():
-            raise InvalidScore(f"{score} is not a score: write a finite number")
+            raise InvalidScore(f"{field} = {score} is not a score: write a finite number")
         elif score and score.adjusted() > 16:
             # Before it becomes an integer: a huge exponent would make a huge one.
-            raise InvalidScore(f"score {brief(score, str)} is outside ±(2^53 − 1)")
+            raise InvalidScore(f"{field} = {brief(score, str)} is outside ±(2^53 − 1)")
         else:
             scaled = score.scaleb(self.decimals, _EXACT)
             whole = scaled.to_integral_value(context=_EXACT)
             if scaled != whole:
                 digits = f"{self.decimals} decimals" if self.decimals else "whole numbers"
-                raise InvalidScore(f"score {brief(score, str)} has too many decimals: board {self.name!r} takes {digits}")
+                raise InvalidScore(f"{field} = {brief(score, str)} has too many decimals: board {self.name!r} takes {digits}")
             number = int(whole)
         if not -MAX_SCORE <= number <= MAX_SCORE:
-            raise InvalidScore(f"score {brief(score, str)} is outside ±(2^53 − 1){' after scaling' if self.decimals else ''}")
+            raise InvalidScore(f"{field} = {brief(score, str)} is outside ±(2^53 − 1){' after scaling' if self.decimals else ''}")
         return number
 
     def shown(self, number: int) -> Score:

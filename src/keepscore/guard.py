@@ -17,6 +17,7 @@ from keepscore.errors import (
     InvalidSegment,
     InvalidTime,
     NotIncrementable,
+    UnknownSegment,
     WindowClosed,
 )
 from keepscore.scoring import Kind
@@ -82,7 +83,7 @@ def check_submission(
     if not route.spans:
         raise WindowClosed(f"board {board.name!r} has no season at {_text(moment)}: its season is {board.periods['season']}")
     if game_id is not None and not 0 < len(game_id.encode("utf-8", "replace")) <= MAX_ID:
-        raise InvalidField(f"game_id {game_id[:40]!r} is empty or longer than {MAX_ID} bytes")
+        raise InvalidField(f"game_id = {game_id[:40]!r} is empty or longer than {MAX_ID} bytes")
     if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA:
         raise InvalidField(f"metadata is larger than {MAX_METADATA} bytes of JSON")
     return Submission(live, who, kind, number, moment, now, route, dict(segments) if segments else None, game_id, metadata, backfill)
@@ -91,24 +92,23 @@ def check_submission(
 def check_player(player: object) -> str:
     """A player id that can be used: text of 1 to 128 bytes without control characters."""
     if not isinstance(player, str):
-        raise InvalidPlayer(f"player id {player!r} is not a text")
+        raise InvalidPlayer(f"player_id = {player!r} is not a text")
     # Nearly all ids are short and printable ASCII, which needs no encoding to be measured.
     if player.isascii() and player.isprintable() and 0 < len(player) <= MAX_ID:
         return player
-    return _text_of("player id", player)
+    return _text_of("player_id", player)
 
 
 def _text_of(what: str, text: str) -> str:
+    shown = f"{what} = {text[:40]!r}{'…' if len(text) > 40 else ''}"
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise InvalidPlayer(f"{what} {text[:40]!r} holds half a surrogate pair, which is no character") from None
-    if not size:
-        raise InvalidPlayer(f"{what} is empty: give it 1 to {MAX_ID} bytes")
-    if size > MAX_ID:
-        raise InvalidPlayer(f"{what} {text[:40]!r}… has {size} bytes: at most {MAX_ID}")
+        raise InvalidPlayer(f"{shown} holds half a surrogate pair, which is no character") from None
+    if not 0 < size <= MAX_ID:
+        raise InvalidPlayer(f"{shown} has {size} bytes: give it 1 to {MAX_ID}")
     if any(char < " " or "\x7f" <= char <= "\x9f" for char in text):
-        raise InvalidPlayer(f"{what} {text[:40]!r} holds a control character")
+        raise InvalidPlayer(f"{shown} holds a control character")
     return text
 
 
@@ -120,21 +120,21 @@ def check_name(name: str | None) -> str | None:
 def check_key(key: str | None) -> str | None:
     """An idempotency key that can be used."""
     if key is not None and (not 0 < len(key.encode("utf-8", "replace")) <= MAX_ID or not key.isprintable()):
-        raise InvalidField(f"idempotency key {key[:40]!r} is empty, longer than {MAX_ID} bytes or holds a control character")
+        raise InvalidField(f"idempotency_key = {key[:40]!r} is empty, longer than {MAX_ID} bytes or holds a control character")
     return key
 
 
 def _stored(live: LiveBoard, kind: Kind, amount: int | float | Decimal) -> int:
+    field = "score" if kind == "score" else "amount"
     if isinstance(amount, float):
         amount = Decimal(repr(amount))
     if isinstance(amount, bool) or not isinstance(amount, int | Decimal):
-        raise InvalidScore(f"{amount!r} is not a score: write a number")
-    number = live.board.stored(amount)
+        raise InvalidScore(f"{field} = {amount!r} is not a number")
+    number = live.board.stored(amount, field)
     low, high = live.board.bounds
     if kind == "score" and not low <= number <= high:
-        raise InvalidScore(
-            f"score {amount} is outside the bounds of board {live.name!r}: {live.board.shown(low)} to {live.board.shown(high)}"
-        )
+        bounds = f"{live.board.shown(low)} to {live.board.shown(high)}"
+        raise InvalidScore(f"{field} = {amount} is outside the bounds of board {live.name!r}: {bounds}")
     return number
 
 
@@ -167,7 +167,7 @@ def _checked_segments(live: LiveBoard, segments: Mapping[str, str]) -> Mapping[s
     for name, value in segments.items():
         if name not in live.board.segments:
             known = ", ".join(live.board.segments) or "none"
-            raise InvalidSegment(f"board {live.name!r} has no segment {name!r}: it has {known}")
+            raise UnknownSegment(f"segments: board {live.name!r} has no segment {name!r}: it has {known}")
         if not 0 < len(value.encode("utf-8", "replace")) <= MAX_SEGMENT or not value.isprintable():
             raise InvalidSegment(f"segment {name} = {value[:40]!r} is empty, longer than {MAX_SEGMENT} bytes or not printable")
     return segments

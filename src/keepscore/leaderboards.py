@@ -184,6 +184,8 @@ class Leaderboards:
         """
         if not 1 <= len(entries) <= MAX_BATCH:
             raise InvalidField(f"scores has {len(entries)} entries: give 1 to {MAX_BATCH}")
+        if idempotency_key is not None and any(isinstance(entry, Entry) and entry.idempotency_key is not None for entry in entries):
+            raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
         live = self._catalog[board]
         now = self.clock()
         create_future = asyncio.get_running_loop().create_future

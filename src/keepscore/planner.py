@@ -85,7 +85,7 @@ class Planner:
         if kind == "score" and board.operator != "sum":
             low, high = board.bounds
             if not low <= amount <= high:
-                raise InvalidScore(f"score {board.shown(amount)} is outside the bounds of board {board.name!r}")
+                raise InvalidScore(f"score = {board.shown(amount)} is outside the bounds of board {board.name!r}")
             if board.operator == "last" and self.increments:
                 self._made.update(dict.fromkeys([(ranking, submission.player) for ranking in route.rankings], amount))
             return "score", amount
@@ -104,7 +104,7 @@ class Planner:
             if not low <= result <= high:
                 shown = target.board.shown
                 raise InvalidScore(
-                    f"{shown(amount)} more would make the {ranking.window} score {shown(result)}, outside the bounds of board "
+                    f"amount = {shown(amount)} would make the {ranking.window} score {shown(result)}, outside the bounds of board "
                     f"{target.name!r}: {shown(low)} to {shown(high)}"
                 )
 

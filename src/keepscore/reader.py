@@ -16,7 +16,7 @@ from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, S
 from keepscore.boards import RankKind
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Page, Ranking, RankingEngine
-from keepscore.errors import InvalidField, InvalidPage, InvalidScore, UnknownPlayer
+from keepscore.errors import InvalidField, InvalidPage, UnknownPlayer
 from keepscore.feeds.base import Feed
 from keepscore.guard import check_player
 from keepscore.ordering import Row, number_rows, percentile
@@ -143,7 +143,7 @@ class Reader:
         (place,) = await self._engine.places(view.ranking, [check_player(player)])
         if place is None:
             _, window, window_id, segment = view.labels
-            where = f"{window} {window_id}" + (f", {segment}" if segment else "")
+            where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
             raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where})")
         score, since, ranks, total = place
         near = await self._around(view, ranks.unique, around) if around else []
@@ -190,15 +190,9 @@ class Reader:
 
     async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
         """How many players have a score from `low` to `high`. O(log N)."""
-        bounds = [None if bound is None else self._bound(view, bound) for bound in (low, high)]
+        stored = view.live.board.stored
+        bounds = [None if bound is None else stored(bound, name) for name, bound in (("min", low), ("max", high))]
         return Count(*view.labels, low, high, await self._engine.count(view.ranking, *bounds))
-
-    @staticmethod
-    def _bound(view: View, bound: Decimal | int) -> int:
-        try:
-            return view.live.board.stored(bound)
-        except InvalidScore as exc:
-            raise InvalidScore(f"min or max: {exc}") from None
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 

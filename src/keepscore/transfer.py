@@ -25,9 +25,13 @@ COLUMNS = {
     "score": "score",
     "amount": "amount",
     "at": "at",
+    "since": "at",
     "segments": "segments",
     "game_id": "game_id",
 }
+
+#: Columns of an exported file that mean nothing to an import.
+IGNORED = {"rank", "name"}
 
 _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 
@@ -61,6 +65,8 @@ def read_lines(file: Path, source: str) -> Iterator[Line | BadLine]:
     with file.open("rb") as raw:
         for number, content in _csv_lines(raw, file.name) if is_csv else _json_lines(raw):
             try:
+                if isinstance(content, str):
+                    raise ValueError(content)
                 entry = _entry(content) if isinstance(content, dict) else _entry(_decoder.decode(content))
             except (msgspec.MsgspecError, ValueError) as exc:
                 yield BadLine(number, str(exc), raw.tell())
@@ -78,31 +84,40 @@ def _json_lines(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _csv_lines(raw: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        rows = csv.reader(line.decode("utf-8-sig") for line in iter(raw.readline, b""))
-        header = next(rows, [])
-        for column in header:
-            if column not in COLUMNS:
-                raise ConfigError(f"{name}: unknown column {column!r}; allowed: {', '.join(COLUMNS)}")
-        for row in rows:
-            if row:
-                cells = {column: cell for column, cell in zip(header, row, strict=False) if cell != ""}
-                yield rows.line_num, cells if len(row) <= len(header) else {**cells, "column " + str(len(header) + 1): row[-1]}
-    except UnicodeDecodeError:
-        raise ConfigError(f"{name} is not UTF-8") from None
+def _csv_lines(raw: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    rows = csv.reader(line.decode("utf-8-sig") for line in iter(raw.readline, b""))
+    header: list[str] = []
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as exc:
+            yield rows.line_num, str(exc)
+            continue
+        except UnicodeDecodeError:
+            raise ConfigError(f"{name} is not UTF-8") from None
+        if not header:
+            header = row
+            for column in header:
+                if column not in COLUMNS and column not in IGNORED:
+                    raise ConfigError(f"{name}: unknown column {column!r}; allowed: {', '.join(COLUMNS)}")
+        elif len(row) > len(header):
+            yield rows.line_num, f"there are {len(row)} cells, and the header has {len(header)}"
+        elif row:
+            yield rows.line_num, {column: cell for column, cell in zip(header, row, strict=False) if cell != ""}
 
 
 def _entry(content: dict[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     for column, value in content.items():
-        if column not in COLUMNS:
+        if column not in COLUMNS and column not in IGNORED:
             raise ValueError(f"unknown column {column!r}; allowed: {', '.join(COLUMNS)}")
-        if value is not None:
+        if value is not None and column not in IGNORED:
             entry[COLUMNS[column]] = value
     if "player_id" not in entry:
         raise ValueError("there is no player")
-    if isinstance(entry["player_id"], int):
+    if type(entry["player_id"]) is int:
         entry["player_id"] = str(entry["player_id"])
     if ("score" in entry) == ("amount" in entry):
         raise ValueError("there must be either a score or an amount")
@@ -121,6 +136,9 @@ def _number(field: str, value: Any) -> int | Decimal:
         raise ValueError(f"{field} = {value!r} is not a number") from None
     if isinstance(number, bool) or not isinstance(number, int | Decimal) or not Decimal(number).is_finite():
         raise ValueError(f"{field} = {value!r} is not a number")
+    # Before it is made an integer: a huge exponent would make a huge one.
+    if Decimal(number).adjusted() > 30:
+        raise ValueError(f"{field} = {value!r} is outside ±(2^53 − 1)")
     return int(number) if number == int(number) else number
 
 

@@ -6,6 +6,7 @@ Both speak the routes of the API, so that every command is written once.
 from __future__ import annotations
 
 import asyncio
+import http.client
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
@@ -70,7 +71,7 @@ class ServiceTransport(Transport):
         except urllib.error.HTTPError as exc:
             with exc:
                 return exc.code, exc.read()
-        except OSError as exc:
+        except (OSError, http.client.HTTPException, ValueError) as exc:
             reason = getattr(exc, "reason", exc)
             raise ServiceError(f"the service at {self._url} does not answer: {reason}. Start it with 'keepscore serve'") from None
 

@@ -116,7 +116,7 @@ async def test_checkpoints_outlive_the_process(place, finish):
     await again.open(0)
     expected = [second._replace(complete=True)] if finish else [first._replace(complete=True), second]
     assert await again.checkpoints(1) == expected
-    assert set(await again.checkpoint_slots(1)) == {WHOLE, DAILY}
+    assert set(await again.checkpoint_slots(1)) == ({WHOLE, DAILY} if finish else {WHOLE})
     assert await rows(again, DAILY, second.number, second.number) == [("b", 2, 2)]
     third = await again.begin_checkpoint(1, 2, {}, None)
     assert third.number > second.number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import contextmanager, nullcontext
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -118,8 +118,8 @@ def export(
                 if page["next_cursor"] is None:
                     return
 
-        if output is None:
-            write_standings(standings(), sys.stdout, format)
-        else:
-            with output.open("w", encoding="utf-8", newline="") as stream:
-                write_standings(standings(), stream, format)
+        pages = standings()
+        # The first page before the first line: what cannot be read must not leave the beginning of a file.
+        first = list(islice(pages, 1))
+        with nullcontext(sys.stdout) if output is None else output.open("w", encoding="utf-8", newline="") as stream:
+            write_standings(chain(first, pages), stream, format)

@@ -82,6 +82,8 @@ def _submit(
         number = Decimal(value)
     except InvalidOperation:
         raise typer.BadParameter(f"{value!r} is not a number") from None
+    if not number.is_finite():
+        raise typer.BadParameter(f"{value!r} is not a finite number")
     body: dict[str, Any] = {"player_id": player, field: number}
     segments = {name: rest for name, _, rest in (text.partition(":") for text in segment or [])}
     extra = {"at": at, "segments": segments or None, "game_id": game_id, "idempotency_key": key}

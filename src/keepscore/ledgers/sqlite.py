@@ -71,7 +71,17 @@ class SqliteLedger(Ledger):
 
     async def _run(self, pool: ThreadPoolExecutor, work: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connections[0 if pool is self._writing else -1]
-        return await asyncio.get_running_loop().run_in_executor(pool, _translated, work, connection)
+        return await asyncio.get_running_loop().run_in_executor(pool, self._translated, work, connection)
+
+    def _translated(self, work: Callable[[Any], T], argument: Any) -> T:
+        try:
+            return work(argument)
+        except sqlite3.Error as exc:
+            if exc.sqlite_errorcode == sqlite3.SQLITE_FULL:
+                raise LedgerFull(f"the disk of the ledger {self.path} is full: make room; nothing was recorded") from exc
+            if exc.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+                raise LedgerUnavailable(f"{self.path} is not an SQLite database: name another file as the ledger") from exc
+            raise LedgerUnavailable(f"the ledger {self.path} cannot be used: {exc}") from exc
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await self._run(self._writing, lambda connection: _transaction(connection, work))
@@ -89,7 +99,7 @@ class SqliteLedger(Ledger):
             pools = [self._writing] if self._reading is self._writing else [self._writing, self._reading]
             loop = asyncio.get_running_loop()
             for pool in pools:
-                self._connections.append(await loop.run_in_executor(pool, _translated, self._connect, None))
+                self._connections.append(await loop.run_in_executor(pool, self._translated, self._connect, None))
             await self._run(self._writing, self._migrate)
             await self._run(self._writing, self._index.load)
             sql = self._queries["new_writer"]
@@ -369,14 +379,3 @@ def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
             connection.execute("ROLLBACK")
         raise
     return answer
-
-
-def _translated(work: Callable[[Any], T], argument: Any) -> T:
-    try:
-        return work(argument)
-    except sqlite3.Error as exc:
-        if exc.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise LedgerFull("the disk of the ledger is full: make room; nothing was recorded") from exc
-        if exc.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-            raise LedgerUnavailable("the ledger's file is not an SQLite database: name another file as the ledger") from exc
-        raise LedgerUnavailable(f"the ledger cannot be used: {exc}") from exc

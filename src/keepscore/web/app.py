@@ -8,20 +8,16 @@ from importlib import resources
 from keepscore.answers import encode
 from keepscore.leaderboards import Leaderboards
 from keepscore.web.compat import Compat
-from keepscore.web.http import Answer, App, NoBody, NoQuery, Request, Route, Text
+from keepscore.web.http import Answer, AnyQuery, App, NoBody, Request, Route, Text
 from keepscore.web.openapi import describe
 from keepscore.web.routes import Api
 
 __all__ = ["make_app"]
 
-#: Pages and what they need, by address: file and type.
-PAGES = {
-    "/": ("index.html", b"text/html; charset=utf-8"),
-    "/docs": ("docs.html", b"text/html; charset=utf-8"),
-    "/static/keepscore.css": ("keepscore.css", b"text/css; charset=utf-8"),
-    "/static/board.js": ("board.js", b"text/javascript; charset=utf-8"),
-    "/static/docs.js": ("docs.js", b"text/javascript; charset=utf-8"),
-}
+#: The pages; every other file of the folder is served as `/static/{file}`.
+PAGES = {"index.html": "/", "docs.html": "/docs"}
+#: Types by the ending of the file's name.
+KINDS = {"html": b"text/html; charset=utf-8", "css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8"}
 
 #: The pages load nothing from elsewhere, and run no script but their own.
 PAGE_HEADERS = (
@@ -35,16 +31,25 @@ def make_app(leaderboards: Leaderboards, default_board: str) -> App:
     """The application on some leaderboards. `default_board` is the one behind `/api/v1/leaderboard`."""
     routes = [*Api(leaderboards).routes(), *Compat(leaderboards, default_board).routes()]
     description = Text(encode(describe(routes)), b"application/json")
-    pages = [Route("GET", path, _constant(_page(*page)), "A page") for path, page in PAGES.items()]
-    return App([*routes, *pages, Route("GET", "/openapi.json", _constant(description), "This description")])
+    return App([*routes, *_pages(), Route("GET", "/openapi.json", _constant(description), "This description", query=AnyQuery)])
 
 
-def _page(name: str, kind: bytes) -> Text:
-    return Text(resources.files(__package__).joinpath("static", name).read_bytes(), kind)
+def _pages() -> list[Route]:
+    files = [file for file in resources.files(__package__).joinpath("static").iterdir() if file.name.rpartition(".")[2] in KINDS]
+    return [
+        Route(
+            "GET",
+            PAGES.get(file.name, f"/static/{file.name}"),
+            _constant(Text(file.read_bytes(), KINDS[file.name.rpartition(".")[2]])),
+            "A page",
+            query=AnyQuery,
+        )
+        for file in files
+    ]
 
 
-def _constant(text: Text) -> Callable[[Request[NoQuery, NoBody]], Awaitable[Answer]]:
-    async def handler(request: Request[NoQuery, NoBody]) -> Answer:
+def _constant(text: Text) -> Callable[[Request[AnyQuery, NoBody]], Awaitable[Answer]]:
+    async def handler(request: Request[AnyQuery, NoBody]) -> Answer:
         return Answer(text, headers=PAGE_HEADERS)
 
     return handler

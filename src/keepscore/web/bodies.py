@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
 import msgspec
 
 from keepscore.entries import Entry
-from keepscore.errors import InvalidField
+from keepscore.errors import InvalidField, InvalidScore
 
 __all__ = [
     "AmountBody",
@@ -140,7 +140,10 @@ def number(field: str, raw: msgspec.Raw) -> int | Decimal:
     try:
         return int(text)
     except ValueError:
-        if text[:1] in b"-0123456789":
-            return Decimal(text.decode())
-        shown = text.decode()
-        raise InvalidField(f"{field} = {shown[:60]} cannot be used: write a number") from None
+        shown = text[:60].decode("utf-8", "replace")
+        if text[:1] not in b"-0123456789":
+            raise InvalidField(f"{field} = {shown} cannot be used: write a number") from None
+    try:
+        return Decimal(text.decode())
+    except InvalidOperation:
+        raise InvalidScore(f"{field} = {shown} is outside ±(2^53 − 1)") from None

@@ -5,11 +5,12 @@ Player ids that are whole numbers are told as numbers there.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import msgspec
 
-from keepscore.errors import InvalidField
+from keepscore.errors import BadInput, InvalidField
 from keepscore.leaderboards import Leaderboards
 from keepscore.reader import View
 from keepscore.web.bodies import Number, number
@@ -21,6 +22,7 @@ __all__ = ["Compat"]
 Type = Literal["global", "regional"]
 Period = Literal["daily", "weekly", "monthly", "all_time"]
 PlayerId = int | str
+Handler = Callable[[Any], Awaitable[Answer]]
 
 
 class ScoreUpdate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -119,6 +121,23 @@ class Neighbours(msgspec.Struct):
     players: list[Neighbour]
 
 
+#: What these routes call the fields that errors speak of.
+RENAMED = {"amount": "score_delta", "at": "timestamp", "limit": "n", "around": "range", "segment region": "region"}
+
+
+def _in_their_words(handler: Handler) -> Handler:
+    """A handler whose errors name fields as these routes do."""
+
+    async def renaming(request: Any) -> Answer:
+        try:
+            return await handler(request)
+        except BadInput as exc:
+            field, equals, rest = str(exc).partition(" = ")
+            raise type(exc)(RENAMED.get(field, field) + equals + rest) from None
+
+    return renaming
+
+
 class Compat:
     """Handlers for one board."""
 
@@ -129,13 +148,14 @@ class Compat:
     def routes(self) -> list[Route]:
         """All routes of `/api/v1/leaderboard`."""
         base = "/api/v1/leaderboard"
-        return [
+        routes = [
             Route("POST", base + "/score", self.score, "Set a score", body=ScoreUpdate, answers={200: Updated}),
             Route("POST", base + "/score/increment", self.increment, "Add to a score", body=ScoreIncrement, answers={200: Updated}),
             Route("GET", base + "/top", self.top, "The top n", query=TopQuery, answers={200: Players}),
             Route("GET", base + "/rank/{player_id}", self.rank, "A player's rank", query=WhichQuery, answers={200: PlayerRank}),
             Route("GET", base + "/around/{rank}", self.around, "Around a rank", query=AroundQuery, answers={200: Neighbours}),
         ]
+        return [route._replace(handler=_in_their_words(route.handler)) for route in routes]
 
     async def score(self, request: Request[NoQuery, ScoreUpdate]) -> Answer:
         """Set a score."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
@@ -19,7 +19,7 @@ from keepscore.answers import encode
 from keepscore.errors import BodyTooLarge, InvalidField, MalformedBody, MethodNotAllowed, UnknownRoute
 from keepscore.web.problems import problem_of
 
-__all__ = ["Answer", "App", "NoBody", "NoQuery", "Request", "Route", "Text"]
+__all__ = ["Answer", "AnyQuery", "App", "NoBody", "NoQuery", "Request", "Route", "Text"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -34,6 +34,10 @@ B = TypeVar("B")
 
 class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
     """A route without parameters."""
+
+
+class AnyQuery(msgspec.Struct):
+    """A page, to which links may add what they like."""
 
 
 class NoBody(msgspec.Struct):
@@ -134,8 +138,7 @@ class App:
             answer = await route.handler(request)
         except Exception as error:
             problem = problem_of(error)
-            extra = ((b"allow", error.allowed.encode()),) if isinstance(error, MethodNotAllowed) else ()
-            answer = Answer(Text(encode(problem), b"application/problem+json"), problem.status, extra)
+            answer = Answer(Text(encode(problem), b"application/problem+json"), problem.status, _extra(error))
         await _send(answer, headers, scope["method"] == "HEAD", send)
 
     def _find(self, scope: Scope) -> tuple[Route, Any, list[str]]:
@@ -159,9 +162,17 @@ class App:
         if found is None:
             if not node.routes:
                 raise _unknown(scope)
-            allowed = ", ".join(sorted(node.routes))
+            siblings = parent.variable.routes if parent.variable is not None else {}
+            allowed = ", ".join(sorted({*node.routes, *siblings}))
             raise MethodNotAllowed(f"{scope['path']} does not take {method}: it takes {allowed}", allowed)
         return (*found, variables)
+
+
+def _extra(error: Exception) -> tuple[tuple[bytes, bytes], ...]:
+    if isinstance(error, MethodNotAllowed):
+        return ((b"allow", error.allowed.encode()),)
+    # What is left of the body is not read: the connection cannot be used for another request.
+    return ((b"connection", b"close"),) if isinstance(error, BodyTooLarge) else ()
 
 
 def _unknown(scope: Scope) -> UnknownRoute:
@@ -207,7 +218,7 @@ def _query(kind: type[msgspec.Struct], text: bytes) -> Any:
         return msgspec.convert(pairs, kind, strict=False)
     except msgspec.ValidationError as exc:
         known = ", ".join(kind.__struct_fields__) or "none"
-        raise InvalidField(f"{_explained(exc, pairs)}; this address takes the parameters: {known}") from None
+        raise InvalidField(f"{_explained(exc, pairs, kind)}; this address takes the parameters: {known}") from None
     except ValueError:
         raise InvalidField(f"{text.decode('latin-1')!r} is not a list of parameters: write name=value&name=value") from None
 
@@ -239,14 +250,23 @@ def decoded(decoder: msgspec.json.Decoder[Any], body: bytes | msgspec.Raw) -> An
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as exc:
-        raise InvalidField(_explained(exc, msgspec.json.decode(body))) from None
+        # A wrong type may come before the place where the text stops being JSON.
+        raise InvalidField(_explained(exc, _plain(body), decoder.type)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        _plain(body)
+        raise
+
+
+def _plain(body: bytes | msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         raise MalformedBody(f"the body is not JSON: {exc}") from None
     except RecursionError:
         raise MalformedBody("the body is nested too deeply") from None
 
 
-def _explained(exc: msgspec.ValidationError, data: object) -> str:
+def _explained(exc: msgspec.ValidationError, data: object, kind: Any) -> str:
     """A validation error with the field's name and value."""
     problem, _, path = str(exc).partition(" - at `")
     path = path.rstrip("`")
@@ -263,6 +283,8 @@ def _explained(exc: msgspec.ValidationError, data: object) -> str:
         field = problem.split("`")[1]
         return f"{problem}{where}: {field} = {_short(value.get(field)) if isinstance(value, dict) else '?'}"
     field = path.removeprefix("$.") or "body"
+    if "enum" in problem:
+        problem = f"allowed are {', '.join(get_args(get_type_hints(kind)[field]))}"
     return f"{field} = {_short(value)} cannot be used: {problem}"
 
 

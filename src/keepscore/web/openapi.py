@@ -8,27 +8,56 @@ from typing import Any
 import msgspec
 
 from keepscore import __version__
-from keepscore.boards import FIELDS, Board
+from keepscore.boards import FIELDS, WINDOW_FIELDS, Board, Window
 from keepscore.web.bodies import BatchBody, EntryBody
 from keepscore.web.http import NoBody, NoQuery, Route
 from keepscore.web.problems import Problem
+from keepscore.web.routes import Boards
 
 __all__ = ["describe"]
 
 _REF = "#/components/schemas/{name}"
 
 
+#: What parameters mean, by name.
+PARAMETERS = {
+    "board": "the board's name",
+    "player_id": "the player's id, percent-encoded",
+    "window": "daily, weekly, monthly, yearly, all_time or season; without it, the board's first",
+    "window_id": "which one, such as 2026-W46; without it, the present one",
+    "segment": "a slice of the board, such as region:eu",
+    "rank": "how ranks are numbered, unique, standard or dense; in the path, the rank in the middle",
+    "limit": "how many standings, 1 to 1,000",
+    "offset": "how many standings to pass over",
+    "cursor": "next_cursor of the page before",
+    "around": "how many players above and below, up to 500",
+    "min": "the lowest score that counts",
+    "max": "the highest score that counts",
+    "results": "whether to answer with the receipt of each submission",
+    "backfill": "whether scores count in windows that are closed, too",
+    "n": "how many players, 1 to 1,000",
+    "type": "global or regional",
+    "period": "daily, weekly, monthly or all_time",
+    "region": "the region, for type=regional",
+    "range": "how many players above and below, up to 500",
+    "Idempotency-Key": "sent again with the same key, a request counts once and gets its first answer",
+}
+
+
 def describe(routes: list[Route]) -> dict[str, Any]:
     """The OpenAPI document of some routes."""
-    types = [Problem, Board, EntryBody]
+    types = [Problem, Board, Window, EntryBody]
     for route in routes:
         types += [kind for kind in (route.body, *route.answers.values()) if _is_struct(kind)]
     unique = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(unique, ref_template=_REF)
     refs = dict(zip(unique, schemas, strict=True))
-    for field, meaning in FIELDS.items():
-        components["Board"]["properties"][field]["description"] = meaning
+    for component in components.values():
+        _numbers(component)
+        component["description"] = component.get("description", "").partition("\n\n    >>>")[0].strip()
+    _describe_boards(components)
     components[BatchBody.__name__]["properties"]["scores"] = {"type": "array", "maxItems": 10_000, "items": refs[EntryBody]}
+    components[Boards.__name__]["properties"]["boards"]["items"] = refs[Board]
     paths: dict[str, Any] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, refs)
@@ -38,6 +67,30 @@ def describe(routes: list[Route]) -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": components},
     }
+
+
+def _describe_boards(components: dict[str, Any]) -> None:
+    board, window = components["Board"], components["Window"]
+    for field, meaning in FIELDS.items():
+        board["properties"][field]["description"] = meaning
+    for field, meaning in WINDOW_FIELDS.items():
+        window["properties"][field]["description"] = meaning
+    board["properties"]["version"] = {"type": "integer", "description": "how often the definition was changed, from 1"}
+    # The address has the name.
+    board["required"] = []
+
+
+def _numbers(schema: Any) -> None:
+    """Scores are written as numbers, with decimals or without."""
+    if isinstance(schema, dict):
+        if schema.get("format") == "decimal":
+            schema.clear()
+            schema["type"] = "number"
+        for part in list(schema.values()):
+            _numbers(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            _numbers(part)
 
 
 def _is_struct(kind: Any) -> bool:
@@ -58,15 +111,20 @@ def _operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "integer" if name == "rank" else "string"}}
+        _parameter(name, "path", {"type": "integer" if name == "rank" else "string"}) | {"required": True}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
     if route.query is not NoQuery:
         schema = msgspec.json.schema_components([route.query])[1][route.query.__name__]
-        found += [{"name": name, "in": "query", "schema": kind} for name, kind in schema["properties"].items()]
+        _numbers(schema)
+        found += [_parameter(name, "query", kind) for name, kind in schema["properties"].items()]
     if route.method == "POST" and route.body is not NoBody and "lookup" not in route.path:
-        found.append({"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "maxLength": 128}})
+        found.append(_parameter("Idempotency-Key", "header", {"type": "string", "maxLength": 128}))
     return found
+
+
+def _parameter(name: str, place: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "in": place, "description": PARAMETERS[name], "schema": schema}
 
 
 def _response(kind: Any, refs: dict[Any, Any]) -> dict[str, Any]:
@@ -74,4 +132,5 @@ def _response(kind: Any, refs: dict[Any, Any]) -> dict[str, Any]:
         return {"description": "Done"}
     schema = refs[kind] if _is_struct(kind) else refs[Board]
     media = "application/problem+json" if kind is Problem else "application/json"
-    return {"description": (getattr(kind, "__doc__", None) or "").split("\n")[0], "content": {media: {"schema": schema}}}
+    description = kind.__doc__.split("\n")[0] if _is_struct(kind) else "The board's definition and version."
+    return {"description": description, "content": {media: {"schema": schema}}}

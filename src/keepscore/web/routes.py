@@ -143,8 +143,9 @@ class Api:
             raise InvalidBoard(f"version = {version!r} cannot be used; write the number that GET gave, or leave it out")
         if data.setdefault("name", name) != name:
             raise InvalidBoard(f"name = {data['name']!r} is not the name in the address, {name!r}")
+        known = any(info.board.name == name for info in await self._lb.boards())
         info = await self._lb.put_board(board_from_dict(data), version=version)
-        return Answer(_definition(info), 201 if info.version == 1 else 200)
+        return Answer(_definition(info), 200 if known else 201)
 
     async def delete_board(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Delete a board."""
@@ -165,7 +166,7 @@ class Api:
                 segments=body.segments,
                 game_id=body.game_id,
                 metadata=body.metadata,
-                idempotency_key=idempotency_key(request) or body.idempotency_key,
+                idempotency_key=idempotency_key(request, body.idempotency_key),
             )
         )
 
@@ -181,7 +182,7 @@ class Api:
                 segments=body.segments,
                 game_id=body.game_id,
                 metadata=body.metadata,
-                idempotency_key=idempotency_key(request) or body.idempotency_key,
+                idempotency_key=idempotency_key(request, body.idempotency_key),
             )
         )
 
@@ -283,9 +284,10 @@ def _definition(info: BoardInfo) -> dict[str, Any]:
     return {**info.board.to_dict(), "version": info.version}
 
 
-def idempotency_key(request: Request[Any, Any]) -> str | None:
-    """The Idempotency-Key header."""
-    return request.header(b"idempotency-key")
+def idempotency_key(request: Request[Any, Any], in_body: str | None = None) -> str | None:
+    """The Idempotency-Key header, or the field of the body where there is no header."""
+    header = request.header(b"idempotency-key")
+    return in_body if header is None else header
 
 
 def whole_number(field: str, text: str) -> int:

@@ -1,0 +1,182 @@
+"""A real service in a process of its own, and the command line, as tests use them."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+#: The installed command.
+KEEPSCORE = str(Path(sys.executable).parent / "keepscore")
+#: Seconds until a service must be ready, and until a command must be done.
+PATIENCE = 60
+
+
+def free_port() -> int:
+    """A port on which nobody listens now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment without settings of Keepscore but the given."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("KEEPSCORE_")}
+    # Wide and plain, so that tables are not cut and messages not wrapped.
+    return {**plain, "COLUMNS": "250", "NO_COLOR": "1", "TERM": "dumb", **variables}
+
+
+class Commands:
+    """The command line: each command in a process of its own."""
+
+    def __init__(self) -> None:
+        runner = str(Path(__file__).with_name("commands.py"))
+        self._runner = subprocess.Popen(
+            [sys.executable, runner], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+        atexit.register(self.stop)
+
+    def run(self, arguments: tuple[str, ...], cwd: Path, timeout: float, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run one to its end."""
+        assert self._runner.stdin is not None
+        assert self._runner.stdout is not None
+        request = {"arguments": arguments, "cwd": str(cwd), "timeout": timeout, "environment": environment(**variables)}
+        print(json.dumps(request), file=self._runner.stdin, flush=True)
+        answer = json.loads(self._runner.stdout.readline())
+        if answer["code"] is None:
+            raise subprocess.TimeoutExpired(["keepscore", *arguments], timeout, answer["out"], answer["err"])
+        return subprocess.CompletedProcess(["keepscore", *arguments], answer["code"], answer["out"], answer["err"])
+
+    def stop(self) -> None:
+        """End the process that runs them."""
+        self._runner.communicate()
+
+
+@functools.cache
+def _commands() -> Commands:
+    return Commands()
+
+
+def run(*arguments: str, cwd: Path, timeout: float = PATIENCE, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    return _commands().run(arguments, cwd, timeout, variables)
+
+
+class Service:
+    """`keepscore serve` on a free port, with its ledger and configuration in a directory."""
+
+    def __init__(self, directory: Path, config: str = "", *flags: str) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.ledger = directory / "scores.db"
+        self.config = directory / "keepscore.toml"
+        self.config.write_text(f'[ledger]\nurl = "sqlite:///{self.ledger}"\n{config}', encoding="utf-8")
+        self._flags = flags
+        self.log = directory / "service.log"
+        self.start()
+
+    def start(self) -> None:
+        """Start the process and wait until it is ready."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [KEEPSCORE, "serve", "--config", str(self.config), "--port", str(self.port), *self._flags],
+                cwd=self.directory,
+                env=environment(),
+                stdout=log,
+                stderr=log,
+            )
+        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with contextlib.suppress(httpx.TransportError):
+                if self.client.get("/readyz").status_code == 200:
+                    return
+            assert self.process.poll() is None, f"the service ended: {self.log.read_text()}"
+            time.sleep(0.02)
+        raise AssertionError(f"the service is not ready: {self.log.read_text()}")
+
+    def stop(self, kill: bool = False) -> None:
+        """End the process: as a user does it, or without a word."""
+        self.client.close()
+        if self.process.poll() is None:
+            if kill:
+                self.process.kill()
+            else:
+                self.process.terminate()
+            self.process.wait(PATIENCE)
+
+    # -- what tests say often -------------------------------------------------------------------------------------------
+
+    def define(self, name: str, **fields: Any) -> str:
+        """Define a board, and give its name."""
+        answer = self.client.put(f"/v1/boards/{name}", json=fields)
+        assert answer.status_code in (200, 201), answer.text
+        return name
+
+    def post(self, board: str, route: str, body: object, **headers: str) -> httpx.Response:
+        """Send a body, with numbers written as Python's json writes them."""
+        return self.client.post(f"/v1/boards/{board}/{route}", json=body, headers=headers)
+
+    def submit(self, board: str, player: str, score: float, **fields: Any) -> dict[str, Any]:
+        """Submit a score that has to be taken."""
+        return taken(self.post(board, "scores", {"player_id": player, "score": score, **fields}))
+
+    def increment(self, board: str, player: str, amount: float, **fields: Any) -> dict[str, Any]:
+        """Add an amount that has to be taken."""
+        return taken(self.post(board, "increments", {"player_id": player, "amount": amount, **fields}))
+
+    def get(self, board: str, route: str, **query: Any) -> dict[str, Any]:
+        """Read what has to be there."""
+        return taken(self.client.get(f"/v1/boards/{board}/{route}", params=query))
+
+    def order(self, board: str, **query: Any) -> list[str]:
+        """The players of a ranking, in order."""
+        return [standing["player_id"] for standing in self.get(board, "top", **query)["standings"]]
+
+    def footprint(self, board: str) -> dict[str, Any]:
+        """All that a refused request must leave as it was."""
+        found = taken(self.client.post(f"/v1/boards/{board}/verify"))
+        assert found["differences"] == []
+        return {**found, "total_players": self.get(board, "count")["count"]}
+
+    @contextlib.contextmanager
+    def nothing_left_behind(self, board: str) -> Iterator[None]:
+        """Whatever happens inside, the board and its events are as before."""
+        before = self.footprint(board)
+        yield
+        assert self.footprint(board) == before
+
+
+def taken(answer: httpx.Response) -> dict[str, Any]:
+    """The body of a good answer."""
+    assert answer.status_code == 200, f"{answer.status_code} {answer.text[:500]}"
+    assert answer.headers["content-type"] == "application/json"
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def refused(answer: httpx.Response, status: int | tuple[int, ...], *words: str) -> dict[str, Any]:
+    """The problem of a refused request, which names all the words in its detail."""
+    statuses = status if isinstance(status, tuple) else (status,)
+    assert answer.status_code in statuses, f"{answer.status_code} {answer.text[:500]}"
+    assert answer.headers["content-type"].split(";")[0] == "application/problem+json"
+    problem: dict[str, Any] = json.loads(answer.content)
+    assert set(problem) >= {"type", "title", "status", "detail"}
+    assert problem["status"] == answer.status_code
+    assert all(isinstance(problem[field], str) and problem[field] for field in ("type", "title", "detail"))
+    for word in words:
+        assert word in problem["detail"], problem["detail"]
+    return problem

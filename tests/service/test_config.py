@@ -1,0 +1,98 @@
+"""Where a setting comes from, and that each is documented."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from keepscore.boards import FIELDS, WINDOW_FIELDS
+from keepscore.config import SETTINGS, load_settings
+from tests.service.running import run
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ["serve", "boards list", "boards show", "boards apply", "submit", "increment", "top", "rank", "around", "verify"]
+COMMANDS += ["import", "export", "version"]
+
+
+def configured(directory: Path, text: str) -> str:
+    file = directory / "settings.toml"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = load_settings(environment={})
+    assert (settings.host, settings.port, settings.workers, settings.insecure) == ("127.0.0.1", 8080, 1, False)
+    assert (settings.engine, settings.ledger, settings.boards) == ("embedded://", "sqlite:///data/keepscore.db", [])
+
+
+def test_a_file_is_overridden_by_variables_and_these_by_flags(tmp_path: Path) -> None:
+    file = configured(tmp_path, '[server]\nhost = "127.0.0.2"\nport = 1001\nworkers = 2\n[ledger]\nurl = "sqlite:///a.db"\n')
+    variables = {"KEEPSCORE_SERVER_PORT": "1002", "KEEPSCORE_SERVER_WORKERS": "3"}
+    settings = load_settings(file, {"server.workers": 4, "server.port": None}, variables)
+    assert (settings.host, settings.port, settings.workers, settings.ledger) == ("127.0.0.2", 1002, 4, "sqlite:///a.db")
+
+
+def test_the_file_may_be_named_by_a_variable_or_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "keepscore.toml").write_text("[server]\nport = 1001\n")
+    file = configured(tmp_path, "[server]\nport = 1002\n")
+    assert load_settings(environment={}).port == 1001
+    assert load_settings(environment={"KEEPSCORE_CONFIG": file}).port == 1002
+    assert load_settings(file, environment={"KEEPSCORE_CONFIG": "elsewhere.toml"}).port == 1002
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("1", True), ("True", True), ("false", False), ("0", False)])
+def test_a_variable_that_is_true_or_false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, value: bool) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(environment={"KEEPSCORE_SERVER_INSECURE": text}).insecure is value
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    variable = f"KEEPSCORE_{name.replace('.', '_').upper()}"
+    text = {int: "7", bool: "true", str: "text"}[SETTINGS[name].kind]
+    plain, changed = load_settings(environment={}), load_settings(environment={variable: text})
+    assert sum(before != after for before, after in zip(plain, changed, strict=True)) == 1
+
+
+def named(page: str) -> set[str]:
+    """All that stands in backquotes, or in blocks of code, on a page."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_is_documented(name: str) -> None:
+    found = named("docs/configuration.md")
+    assert name in found
+    assert f"KEEPSCORE_{name.replace('.', '_').upper()}" in found
+
+
+@pytest.mark.parametrize("name", [*FIELDS, *WINDOW_FIELDS])
+def test_every_field_of_a_board_is_documented(name: str) -> None:
+    assert name in named("docs/configuration.md")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_documented(command: str) -> None:
+    assert re.search(rf"keepscore {command}\b", (ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def test_no_command_is_left_out(tmp_path: Path) -> None:
+    shown = [run(*group, "--help", cwd=tmp_path).stdout for group in ([], ["boards"])]
+    names = [re.findall(r"^│ ([a-z]+) ", text, re.MULTILINE) for text in shown]
+    assert {*names[0], *(f"boards {name}" for name in names[1])} == {*COMMANDS, "boards"}
+
+
+def test_the_demo_configuration_is_right() -> None:
+    settings = load_settings(str(ROOT / "examples" / "demo.toml"), environment={})
+    boards = {board.name: board for board in settings.boards}
+    behind = boards[settings.default_board]
+    assert behind.operator == "last"
+    assert {"daily", "weekly", "monthly", "all_time"} <= set(behind.periods)
+    assert "region" in behind.segments

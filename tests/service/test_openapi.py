@@ -1,0 +1,176 @@
+"""The API's description, and the pages: true, and complete without any other host."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+from tests.service.running import Service, taken
+
+CONTRACT = {
+    ("get", "/v1/boards"),
+    ("get", "/v1/boards/{board}"),
+    ("put", "/v1/boards/{board}"),
+    ("delete", "/v1/boards/{board}"),
+    ("post", "/v1/boards/{board}/scores"),
+    ("post", "/v1/boards/{board}/increments"),
+    ("post", "/v1/boards/{board}/scores/batch"),
+    ("get", "/v1/boards/{board}/top"),
+    ("get", "/v1/boards/{board}/players/{player_id}"),
+    ("get", "/v1/boards/{board}/ranks/{rank}"),
+    ("post", "/v1/boards/{board}/players/lookup"),
+    ("get", "/v1/boards/{board}/count"),
+    ("get", "/healthz"),
+    ("get", "/readyz"),
+    ("post", "/api/v1/leaderboard/score"),
+    ("post", "/api/v1/leaderboard/score/increment"),
+    ("get", "/api/v1/leaderboard/top"),
+    ("get", "/api/v1/leaderboard/rank/{player_id}"),
+    ("get", "/api/v1/leaderboard/around/{rank}"),
+}
+
+READ = {"window", "window_id", "segment", "rank"}
+PARAMETERS = {
+    ("get", "/v1/boards/{board}/top"): READ | {"board", "limit", "offset", "cursor"},
+    ("get", "/v1/boards/{board}/players/{player_id}"): READ | {"board", "player_id", "around"},
+    ("get", "/v1/boards/{board}/ranks/{rank}"): READ | {"board", "rank", "around"},
+    ("post", "/v1/boards/{board}/players/lookup"): READ | {"board"},
+    ("get", "/v1/boards/{board}/count"): READ | {"board", "min", "max"},
+    ("post", "/v1/boards/{board}/scores"): {"board", "Idempotency-Key"},
+    ("post", "/v1/boards/{board}/increments"): {"board", "Idempotency-Key"},
+    ("post", "/v1/boards/{board}/scores/batch"): {"board", "Idempotency-Key", "results"},
+    ("get", "/api/v1/leaderboard/top"): {"n", "type", "period", "region"},
+    ("get", "/api/v1/leaderboard/around/{rank}"): {"rank", "range", "type", "period", "region"},
+}
+
+
+@pytest.fixture(scope="module")
+def description(client: httpx.Client) -> dict[str, Any]:
+    return taken(client.get("/openapi.json"))
+
+
+def operations(description: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(method, path): operation for path, found in description["paths"].items() for method, operation in found.items()}
+
+
+def test_it_is_openapi_3_1_and_lists_every_route(description: dict[str, Any]) -> None:
+    assert description["openapi"].startswith("3.1.")
+    assert {"title", "version"} <= set(description["info"])
+    assert set(operations(description)) >= CONTRACT
+
+
+def test_every_operation_is_named_and_answered(description: dict[str, Any]) -> None:
+    found = operations(description)
+    names = [operation["operationId"] for operation in found.values()]
+    assert len(set(names)) == len(names)
+    for (method, path), operation in found.items():
+        assert operation["summary"]
+        assert operation["responses"], path
+        assert all(response["description"] for response in operation["responses"].values()), path
+        declared = {parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"}
+        assert declared == set(re.findall(r"{(\w+)}", path))
+        assert all(parameter["required"] for parameter in operation["parameters"] if parameter["in"] == "path")
+        places = [(parameter["name"], parameter["in"]) for parameter in operation["parameters"]]
+        assert len(set(places)) == len(places), f"{method} {path}"
+
+
+@pytest.mark.parametrize(("method", "path"), PARAMETERS)
+def test_every_parameter_is_listed(description: dict[str, Any], method: str, path: str) -> None:
+    operation = description["paths"][path][method]
+    assert {parameter["name"] for parameter in operation["parameters"]} >= PARAMETERS[method, path]
+
+
+def test_schemas_are_json_schema_and_references_lead_somewhere(description: dict[str, Any]) -> None:
+    for schema in description["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    for operation in operations(description).values():
+        for parameter in operation["parameters"]:
+            jsonschema.Draft202012Validator.check_schema(parameter["schema"])
+    references = set(re.findall(r'"\$ref": ?"([^"]+)"', httpx.Response(200, json=description).text))
+    assert references
+    names = {f"#/components/schemas/{name}" for name in description["components"]["schemas"]}
+    assert references <= names
+
+
+def described(description: dict[str, Any], method: str, path: str, answer: httpx.Response) -> list[str]:
+    """What is wrong with an answer, as the description has it."""
+    responses = description["paths"][path][method]["responses"]
+    response = responses.get(str(answer.status_code)) or responses["default"]
+    kind = answer.headers["content-type"].split(";")[0]
+    schema = {**response["content"][kind]["schema"], "components": description["components"]}
+    return [f"{method} {path}: {e.message}" for e in jsonschema.Draft202012Validator(schema).iter_errors(answer.json())]
+
+
+def acceptable(description: dict[str, Any], method: str, path: str, body: Any) -> list[str]:
+    """What is wrong with a body, as the description has it."""
+    schema = description["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"]
+    validator = jsonschema.Draft202012Validator({**schema, "components": description["components"]})
+    return [f"{method} {path}, body: {e.message}" for e in validator.iter_errors(body)]
+
+
+def test_answers_are_as_described(service: Service, description: dict[str, Any]) -> None:
+    name = service.define("described", operator="last", decimals=2, windows=["daily", "all_time"])
+    board, client = f"/v1/boards/{name}", service.client
+    entry = {"player_id": "alice", "score": 10.5, "at": "2026-01-01T00:00:00Z", "metadata": {"a": 1}}
+    calls: list[tuple[str, str, str, Any]] = [
+        ("get", "/v1/boards", "", None),
+        ("get", "/v1/boards/{board}", "", None),
+        ("put", "/v1/boards/{board}", "", {"operator": "last", "decimals": 2, "windows": ["all_time"]}),
+        ("put", "/v1/boards/{board}", "", {"operator": "last", "decimals": 2, "windows": {"all_time": {"ttl": "7d"}}}),
+        ("post", "/v1/boards/{board}/scores", "", entry),
+        ("post", "/v1/boards/{board}/increments", "", {"player_id": "bob", "amount": 0.5}),
+        ("post", "/v1/boards/{board}/scores/batch", "?results=true", {"scores": [entry, {"player_id": "bob", "amount": 1}]}),
+        ("post", "/v1/boards/{board}/scores/batch", "", {"scores": [{"player_id": "", "score": 1}]}),
+        ("get", "/v1/boards/{board}/top", "?limit=1", None),
+        ("get", "/v1/boards/{board}/players/{player_id}", "?around=1", None),
+        ("get", "/v1/boards/{board}/ranks/{rank}", "", None),
+        ("post", "/v1/boards/{board}/players/lookup", "", {"player_ids": ["alice", "nobody"]}),
+        ("get", "/v1/boards/{board}/count", "?min=0.5", None),
+        ("get", "/healthz", "", None),
+        ("get", "/readyz", "", None),
+        ("post", "/api/v1/leaderboard/score", "", {"player_id": 1, "score": 5}),
+        ("post", "/api/v1/leaderboard/score/increment", "", {"player_id": 1, "score_delta": 5}),
+        ("get", "/api/v1/leaderboard/top", "", None),
+        ("get", "/api/v1/leaderboard/rank/{player_id}", "", None),
+        ("get", "/api/v1/leaderboard/around/{rank}", "", None),
+    ]
+    wrong: list[str] = []
+    for method, path, query, body in calls:
+        player = "1" if path.startswith("/api") else "alice"
+        address = path.replace("{board}", name).replace("{player_id}", player).replace("{rank}", "1") + query
+        if body is not None:
+            wrong += acceptable(description, method, path, body)
+        answer = client.request(method, address, json=body) if body is not None else client.request(method, address)
+        assert answer.status_code == 200, answer.text
+        wrong += described(description, method, path, answer)
+    for route in ("/top?limit=0", "/players/nobody", "/ranks/0"):
+        path = re.sub(r"nobody", "{player_id}", re.sub(r"\?.*", "", route)).replace("/0", "/{rank}")
+        wrong += described(description, "get", "/v1/boards/{board}" + path, client.get(board + route))
+    replay = {"Idempotency-Key": "described"}
+    for _ in range(2):
+        answer = client.post(f"{board}/scores", json=entry, headers=replay)
+        wrong += described(description, "post", "/v1/boards/{board}/scores", answer)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", ["/", "/docs"])
+def test_pages_need_no_other_host(client: httpx.Client, page: str) -> None:
+    answer = client.get(page)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/html")
+    links = re.findall(r"""(?:src|href|action)\s*=\s*["']?([^"'\s>]+)""", answer.text)
+    own = [link for link in links if not link.startswith(("#", "data:"))]
+    assert own or "/v1/boards" in answer.text, "a page shows something"
+    seen = set()
+    for link in own:
+        assert not re.match(r"(?:[a-z]+:)?//", link), link
+        address = str(httpx.URL(page).join(link)).partition("#")[0]
+        if link.startswith("/static") and address not in seen:
+            seen.add(address)
+            part = client.get(address)
+            assert part.status_code == 200, address
+            assert not re.search(r"""(?:import|fetch|url|@import)\s*\(?\s*["'`]?https?://""", part.text), address
