@@ -8,7 +8,7 @@ import hmac
 from collections.abc import Awaitable, Callable, Hashable, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
 
@@ -34,19 +34,18 @@ MAX_PAGES = 10_000
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: The place of each rank number in `Ranks`.
+RANK_INDEX = {"unique": 0, "standard": 1, "dense": 2}
 
 
 class View(NamedTuple):
-    """What a reader looks at: a ranking, and how ranks are numbered in it."""
+    """What a reader looks at: a ranking, how ranks are numbered in it, and what answers begin with."""
 
     live: LiveBoard
     ranking: Ranking
     rank: RankKind
-
-    @property
-    def labels(self) -> tuple[str, str, str, str | None]:
-        """Board, window, window id and segment, as answers begin."""
-        return self.live.name, self.ranking.window, self.ranking.window_id, self.ranking.segment or None
+    #: Board, window, window id and segment.
+    labels: tuple[str, str, str, str | None]
 
 
 class Reader:
@@ -59,6 +58,8 @@ class Reader:
         self._clock = clock
         self._versions: dict[Ranking, int] = {}
         self._epoch = 0
+        #: Views by their names, and the moments from and until which the names mean them.
+        self._views: dict[tuple[str | None, ...], tuple[int, int, View]] = {}
         self._pages: dict[Hashable, tuple[object, Any]] = {}
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
         #: Names of players, by id.
@@ -74,6 +75,7 @@ class Reader:
         """Make all that is remembered old: definitions or names have changed."""
         self._epoch += 1
         self._versions.clear()
+        self._views.clear()
         self._pages.clear()
 
     def version(self, ranking: Ranking) -> tuple[int, int]:
@@ -107,14 +109,22 @@ class Reader:
         rank: str | None = None,
     ) -> View:
         """The view that a reader names; what is not named is the board's default and the present."""
+        now = self._clock()
+        key = board, window, window_id, segment, rank
+        known = self._views.get(key)
+        if known is not None and known[0] <= now < known[1]:
+            return known[2]
         live = self._catalog[board]
-        if rank is None:
-            kind = live.board.rank
-        elif rank in get_args(RankKind):
-            kind = rank  # type: ignore[assignment]
-        else:
+        if rank is not None and rank not in get_args(RankKind):
             raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
-        return View(live, live.ranking(window, window_id, segment, self._clock()), kind)
+        ranking = live.ranking(window, window_id, segment, now)
+        labels = live.name, ranking.window, ranking.window_id, ranking.segment or None
+        view = View(live, ranking, cast("RankKind", rank or live.board.rank), labels)
+        if len(self._views) >= MAX_PAGES:
+            self._views.clear()
+        position = live.position(now)
+        self._views[key] = position.start, position.end, view
+        return view
 
     # -- reads ----------------------------------------------------------------------------------------------------------
 
@@ -151,10 +161,10 @@ class Reader:
             *view.labels,
             player,
             self.names.get(player),
-            getattr(ranks, view.rank),
+            ranks[RANK_INDEX[view.rank]],
             view.live.board.shown(score),
             _time(since),
-            percentile(ranks.unique, total),
+            percentile(ranks[0], total),
             total,
             RankNumbers(*ranks),
             near,

@@ -47,9 +47,8 @@ class EmbeddedRanking:
         key = self.keys.get(player)
         return None if key is None else self.codec.state(key)
 
-    def put(self, player: str, state: State) -> int:
-        """Give a state to a player who has none; answer the unique rank. O(log N)."""
-        key = self.codec.encode(player, *state)
+    def put(self, player: str, key: bytes) -> int:
+        """Give a key to a player who has none; answer the unique rank. O(log N)."""
         self.keys[player] = self.touched[player] = key
         position = self.ladder.add(key)
         return len(self.ladder) - position if self.descending else position + 1
@@ -65,33 +64,36 @@ class EmbeddedRanking:
         """All rank numbers of a key. O(log N)."""
         position, groups, before, after = self.ladder.rung(key)
         if self.descending:
-            unique = standard = len(self.ladder) - position
-            if after is not None and after.startswith(key[:GROUP]):
-                # Others with the same score are ahead: all with a higher one come before the group.
-                standard = len(self.ladder) - self.ladder.position(_above(key)) + 1
-            return Ranks(unique, standard, self.ladder.groups - groups + 1)
-        unique = standard = position + 1
-        if before is not None and before.startswith(key[:GROUP]):
-            standard = self.ladder.position(key[:GROUP]) + 1
-        return Ranks(unique, standard, groups)
+            total = len(self.ladder)
+            unique = total - position
+            if after is None or after[:GROUP] != key[:GROUP]:
+                return Ranks(unique, unique, self.ladder.groups - groups + 1)
+            # Others with the same score are ahead: all with a higher one come before the group.
+            return Ranks(unique, total - self.ladder.position(_above(key)) + 1, self.ladder.groups - groups + 1)
+        unique = position + 1
+        if before is None or before[:GROUP] != key[:GROUP]:
+            return Ranks(unique, unique, groups)
+        return Ranks(unique, self.ladder.position(key[:GROUP]) + 1, groups)
 
-    def change(self, kind: RankKind, player: str, old: State | None, new: State) -> Change:
-        """Replace a state; answer the rank before and after. O(log N)."""
+    def stay(self, kind: RankKind, player: str, state: State) -> Change:
+        """What an event did that changed nothing. O(log N)."""
+        ranks = self.ranks(self.keys[player])
+        rank: int = getattr(ranks, kind)
+        return Change(state.score, False, rank, rank, ranks.unique, len(self.ladder))
+
+    def change(self, kind: RankKind, player: str, score: int, key: bytes) -> Change:
+        """Replace a player's key, which has that score; answer the rank before and after. O(log N)."""
         previous = None
-        if old is not None:
-            if new == old:
-                ranks = self.ranks(self.keys[player])
-                rank: int = getattr(ranks, kind)
-                return Change(old.score, False, rank, rank, ranks.unique, len(self.ladder))
+        if player in self.keys:
             if kind != "unique":
                 previous = getattr(self.ranks(self.keys[player]), kind)
                 self.take(player)
             else:
                 previous = self.take(player)
-        rank = unique = self.put(player, new)
+        rank = unique = self.put(player, key)
         if kind != "unique":
-            rank = getattr(self.ranks(self.keys[player]), kind)
-        return Change(new.score, True, previous, rank, unique, len(self.ladder))
+            rank = getattr(self.ranks(key), kind)
+        return Change(score, True, previous, rank, unique, len(self.ladder))
 
     def place(self, player: str) -> Place | None:
         """Where a player stands. O(log N)."""
@@ -147,6 +149,9 @@ class EmbeddedBoard:
         player, kind, amount, at, received, rankings, wholes, expiries, ranked = update
         changes: list[Change] = []
         restate: list[Ranking] = []
+        # Most windows get the same state: its key is made once, and they share it.
+        state: State | None = None
+        key = b""
         for i, name in enumerate(rankings):
             ranking = self.rankings.get(name)
             if ranking is not None and 0 < ranking.expiry <= received:
@@ -162,12 +167,18 @@ class EmbeddedBoard:
                 restate.append(name)
                 new = old
                 assert new is not None, "only a state can be newer than an event"
+            if new == old:
+                if ranked and i < wholes:
+                    changes.append(ranking.stay(rank, player, new))
+                continue
+            if new != state:
+                state, key = new, ranking.codec.encode(player, *new)
             if ranked and i < wholes:
-                changes.append(ranking.change(rank, player, old, new))
-            elif new != old:
+                changes.append(ranking.change(rank, player, new.score, key))
+            else:
                 if old is not None:
                     ranking.take(player)
-                ranking.put(player, new)
+                ranking.put(player, key)
         return Outcome(changes, restate)
 
 
@@ -240,7 +251,7 @@ class EmbeddedEngine(RankingEngine):
         if player in found.keys:
             found.take(player)
         if state is not None:
-            found.put(player, state)
+            found.put(player, found.codec.encode(player, *state))
 
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
         return self._shadows if shadow else self._boards

@@ -9,13 +9,15 @@ second list of the distinct scores, for dense ranks, would need as many again (`
 The structure. Keys lie in sorted *buckets* of fewer than `2 × LOAD`; `_maxes` holds the last key of each bucket, `_sizes` how
 many keys each holds, and `_strides` the sums of `_sizes` over `STRIDE` buckets at a time, so that the number of keys
 before a bucket is two short sums that run in C. `_heads` holds, for each bucket, those of its keys that are the first of their
-group, and `_head_strides` how many these are, so that the number of groups up to a key takes no search of its own:
+group, with sums of their own, so that the number of groups up to a key takes no search among all. While nothing is written,
+`_offsets` has the sums ready:
 
     buckets   [a1 a2] [a3 b1 c1] [c2] [d1 d2]        STRIDE = 2, groups are letters
     _maxes     a2      c1         c2   d2
     _sizes     2       3          1    2
     _strides   5                  3                  position of "d1" = 5 + 1 + 0 = 6
     _heads    [a1]    [b1 c1]    []   [d1]
+    _head_sizes 1      2          0    1
     _head_strides  3              1                  groups up to "d1" = 3 + 0 + 1 = 4
 """
 
@@ -23,9 +25,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
-from itertools import compress, pairwise
+from itertools import accumulate, compress, pairwise
 from operator import ne
-from typing import NamedTuple
 
 __all__ = ["GROUP", "Ladder", "Rung"]
 
@@ -35,21 +36,31 @@ GROUP = 8
 LOAD = 512
 #: Buckets summed up by one entry of `_strides`.
 STRIDE = 32
+#: Reads without a write between them after which `_offsets` are worth making.
+PATIENCE = 8
 
 
-class Rung(NamedTuple):
-    """Where a key is: how many keys are smaller, how many groups there are up to its own, and the neighbours."""
-
-    position: int
-    groups: int
-    before: bytes | None
-    after: bytes | None
+#: Where a key is: how many keys are smaller, how many groups there are up to its own, and the neighbours.
+Rung = tuple[int, int, bytes | None, bytes | None]
 
 
 class Ladder:
     """Distinct keys in ascending order. Search, insertion and removal cost O(log N) comparisons and O(LOAD) moved pointers."""
 
-    __slots__ = ("_buckets", "_head_strides", "_heads", "_len", "_maxes", "_sizes", "_strides", "groups")
+    __slots__ = (
+        "_buckets",
+        "_head_offsets",
+        "_head_sizes",
+        "_head_strides",
+        "_heads",
+        "_len",
+        "_maxes",
+        "_offsets",
+        "_reads",
+        "_sizes",
+        "_strides",
+        "groups",
+    )
 
     def __init__(self, keys: Iterable[bytes] = ()) -> None:
         """Make one from keys in any order, in O(N log N)."""
@@ -71,8 +82,15 @@ class Ladder:
         self._maxes = [bucket[-1] for bucket in self._buckets]
         self._sizes = [len(bucket) for bucket in self._buckets]
         self._strides = [sum(self._sizes[i : i + STRIDE]) for i in range(0, len(self._sizes), STRIDE)]
-        heads = [len(firsts) for firsts in self._heads]
-        self._head_strides = [sum(heads[i : i + STRIDE]) for i in range(0, len(heads), STRIDE)]
+        self._head_sizes = [len(firsts) for firsts in self._heads]
+        self._head_strides = [sum(self._head_sizes[i : i + STRIDE]) for i in range(0, len(self._head_sizes), STRIDE)]
+        self._written()
+
+    def _written(self) -> None:
+        self._reads = 0
+        #: Keys and heads before each bucket, or nothing since the last write.
+        self._offsets: list[int] = []
+        self._head_offsets: list[int] = []
 
     def __len__(self) -> int:
         return self._len
@@ -86,29 +104,42 @@ class Ladder:
         at = bisect_left(self._maxes, key)
         if at == len(self._maxes):
             return self._len
-        stride = at // STRIDE
-        return sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + bisect_left(self._buckets[at], key)
+        return self._before(at)[0] + bisect_left(self._buckets[at], key)
 
     def groups_upto(self, key: bytes) -> int:
         """How many groups begin at or before `key`, which need not be present."""
         at = bisect_left(self._maxes, key)
         if at == len(self._maxes):
             return self.groups
-        return self._heads_before(at) + bisect_right(self._heads[at], key)
+        return self._before(at)[1] + bisect_right(self._heads[at], key)
 
-    def _heads_before(self, at: int) -> int:
+    def _before(self, at: int) -> tuple[int, int]:
+        """How many keys, and how many heads, are in the buckets before one."""
+        if self._offsets:
+            return self._offsets[at], self._head_offsets[at]
+        self._reads += 1
+        if self._reads > PATIENCE:
+            self._offsets = [0, *accumulate(self._sizes)]
+            self._head_offsets = [0, *accumulate(self._head_sizes)]
         stride = at // STRIDE
-        return sum(self._head_strides[:stride]) + sum(map(len, self._heads[stride * STRIDE : at]))
+        first = stride * STRIDE
+        return (
+            sum(self._strides[:stride]) + sum(self._sizes[first:at]),
+            sum(self._head_strides[:stride]) + sum(self._head_sizes[first:at]),
+        )
 
     def rung(self, key: bytes) -> Rung:
-        """Where a key that is present is."""
-        at = bisect_left(self._maxes, key)
-        bucket = self._buckets[at]
+        """Where a key that is present is. The hottest read: written out, without calls."""
+        maxes, buckets = self._maxes, self._buckets
+        at = bisect_left(maxes, key)
+        bucket = buckets[at]
         inside = bisect_left(bucket, key)
-        stride = at // STRIDE
-        position = sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + inside
-        groups = self._heads_before(at) + bisect_right(self._heads[at], key)
-        return Rung(position, groups, *self._neighbours(at, inside))
+        keys, heads = (self._offsets[at], self._head_offsets[at]) if self._offsets else self._before(at)
+        if 0 < inside < len(bucket) - 1:
+            before, after = bucket[inside - 1], bucket[inside + 1]
+        else:
+            before, after = self._neighbours(at, inside)  # type: ignore[assignment]
+        return keys + inside, heads + bisect_right(self._heads[at], key), before, after
 
     def _neighbours(self, at: int, inside: int) -> tuple[bytes | None, bytes | None]:
         bucket = self._buckets[at]
@@ -142,6 +173,8 @@ class Ladder:
         self._len += 1
         self._sizes[at] += 1
         self._strides[stride] += 1
+        if self._reads:
+            self._written()
         before, after = self._neighbours(at, inside)
         group = key[:GROUP]
         if before is None or not before.startswith(group):
@@ -173,6 +206,8 @@ class Ladder:
         self._len -= 1
         self._sizes[at] -= 1
         self._strides[stride] -= 1
+        if self._reads:
+            self._written()
         if not bucket:
             del self._buckets[at], self._heads[at]
             self._index()
@@ -182,12 +217,14 @@ class Ladder:
 
     def _add_head(self, at: int, key: bytes) -> None:
         insort(self._heads[at], key)
+        self._head_sizes[at] += 1
         self._head_strides[at // STRIDE] += 1
         self.groups += 1
 
     def _remove_head(self, at: int, key: bytes) -> None:
         heads = self._heads[at]
         del heads[bisect_left(heads, key)]
+        self._head_sizes[at] -= 1
         self._head_strides[at // STRIDE] -= 1
         self.groups -= 1
 
@@ -229,6 +266,9 @@ class Ladder:
         for bucket, heads in zip(self._buckets, self._heads, strict=True):
             assert set(heads) <= set(bucket), "heads lie with their buckets"
         assert self.groups == fresh.groups
-        summed = (self._maxes[:], self._sizes[:], self._strides[:], self._head_strides[:])
+        offsets, head_offsets = self._offsets, self._head_offsets
+        assert not offsets or offsets == [0, *accumulate(self._sizes)], "offsets are of now"
+        assert not head_offsets or head_offsets == [0, *accumulate(self._head_sizes)], "offsets are of now"
+        summed = (self._maxes, self._sizes, self._strides, self._head_sizes, self._head_strides)
         self._index()
-        assert summed == (self._maxes, self._sizes, self._strides, self._head_strides), "sums are right"
+        assert summed == (self._maxes, self._sizes, self._strides, self._head_sizes, self._head_strides), "sums are right"

@@ -18,7 +18,7 @@ __all__ = ["PlayerIndex"]
 #: Entries in memory at which they are written.
 MAX_TAIL = 100_000
 #: Entries that one transaction writes, so that appends get their turn between two.
-CHUNK = 5000
+CHUNK = 1000
 
 #: The identity of an event within a board: writer and number.
 Position = tuple[int, int]

@@ -39,8 +39,8 @@ __all__ = ["SqliteLedger"]
 
 #: Rows that one read brings at a time.
 CHUNK = 10_000
-#: Rows of one INSERT; what is left over goes with the next smaller size.
-INSERT_SIZES = (1000, 200, 50, 10, 3, 1)
+#: Rows of one INSERT. Statements of every size up to this are kept prepared.
+MAX_INSERT = 200
 #: Page cache of a connection, in KiB: checkpoints touch pages all over the standings.
 CACHE_KIB = 65_536
 #: Pages in the write-ahead log at which SQLite moves them into the database (16 MiB).
@@ -58,8 +58,6 @@ class SqliteLedger(Ledger):
     def __init__(self, path: str) -> None:
         self.path = path
         self._queries = named_queries("sqlite")
-        statement, values = self._queries["append_event"].rstrip(";").split("VALUES ")
-        self._inserts = [(size, f"{statement}VALUES {', '.join([values] * size)}") for size in INSERT_SIZES]
         self._index = PlayerIndex(self._queries)
         self._lock: LockFile | None = None
         self._indexing: asyncio.Task[None] | None = None
@@ -102,6 +100,7 @@ class SqliteLedger(Ledger):
                 self._connections.append(await loop.run_in_executor(pool, self._translated, self._connect, None))
             await self._run(self._writing, self._migrate)
             await self._run(self._writing, self._index.load)
+            self._index_if_due()
             sql = self._queries["new_writer"]
             return int(await self._write(lambda connection: connection.execute(sql, (now,)).fetchone()[0]))
         except BaseException:
@@ -109,7 +108,7 @@ class SqliteLedger(Ledger):
             raise
 
     def _connect(self, _: None) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=MAX_INSERT + 50)
         # Before anything is changed: it may be somebody else's.
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
@@ -168,20 +167,30 @@ class SqliteLedger(Ledger):
         def work(connection: sqlite3.Connection) -> None:
             if claims:
                 self._claim(connection, claims)
-            self._insert(connection, rows)
+            for start in range(0, len(rows), MAX_INSERT):
+                self._insert(connection, rows[start : start + MAX_INSERT])
             self._save(connection, answers)
 
-        await self._write(work)
+        if claims or answers or len(rows) > MAX_INSERT:
+            await self._write(work)
+        else:
+            # A statement alone is a transaction.
+            await self._run(self._writing, lambda connection: self._insert(connection, rows))
         self._index.add(events)
+        self._index_if_due()
+
+    def _index_if_due(self) -> None:
         if self._index.due and self._indexing is None:
             self._indexing = asyncio.create_task(self._write_index())
 
     def _insert(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> None:
-        """Many rows a statement: between two statements the interpreter's lock changes hands, and the event loop wants it, too."""
-        for size, sql in self._inserts:
-            while len(rows) >= size:
-                connection.execute(sql, tuple(chain.from_iterable(rows[:size])))
-                rows = rows[size:]
+        """Insert rows with one statement.
+
+        After each statement this thread has to wait for the interpreter's lock, which the event loop holds while it works: the fewer
+        statements, the sooner is the commit.
+        """
+        head, _, values = self._queries["append_event"].rstrip(";").partition("VALUES ")
+        connection.execute(f"{head}VALUES {', '.join([values] * len(rows))}", tuple(chain.from_iterable(rows)))
 
     async def _write_index(self) -> None:
         self._index.begin()

@@ -27,6 +27,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 #: Bytes of a body, unless the route takes more.
 MAX_BODY = 1 << 20
+#: Ways through the tree of paths that are remembered.
+MAX_WAYS = 4096
 
 Q = TypeVar("Q", bound=msgspec.Struct)
 B = TypeVar("B")
@@ -113,6 +115,7 @@ class App:
 
     def __init__(self, routes: list[Route]) -> None:
         self._root = _Node()
+        self._ways: dict[str, tuple[_Node, tuple[str, ...]]] = {}
         for route in routes:
             node = self._root
             for part in route.path.split("/")[1:]:
@@ -143,29 +146,43 @@ class App:
 
     def _find(self, scope: Scope) -> tuple[Route, Any, list[str]]:
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        text = raw.decode("latin-1")
+        head, _, last = text.rpartition("/")
+        method = scope["method"]
+        # Most requests differ in the last part only, a player: the way to it is remembered.
+        parent, variables = self._ways.get(head) or self._way(scope, head)
+        node = parent.parts.get(last)
+        found = None if node is None else node.routes.get(method)
+        if found is not None:
+            return (*found, list(variables))
+        if last and parent.variable is not None:
+            found = parent.variable.routes.get(method)
+            if found is not None:
+                return (*found, [*variables, _unquoted(last)])
+        if method == "HEAD":
+            return self._find({**scope, "method": "GET"})
+        allowed = {*(node.routes if node else ()), *(parent.variable.routes if parent.variable and last else ())}
+        if not allowed:
+            raise _unknown(scope)
+        methods = ", ".join(sorted(allowed))
+        raise MethodNotAllowed(f"{scope['path']} does not take {method}: it takes {methods}", methods)
+
+    def _way(self, scope: Scope, head: str) -> tuple[_Node, tuple[str, ...]]:
+        """The node of all but the last part of a path, and the variable parts on the way."""
         variables: list[str] = []
-        node, parent, part = self._root, self._root, ""
-        for part in raw.decode("latin-1").split("/")[1:]:
-            parent = node
-            following = parent.parts.get(part)
+        node = self._root
+        for part in head.split("/")[1:]:
+            following = node.parts.get(part)
             if following is None:
-                following = parent.variable
+                following = node.variable
                 if following is None or not part:
                     raise _unknown(scope)
                 variables.append(_unquoted(part))
             node = following
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        found = node.routes.get(method)
-        if found is None and parent.variable is not None and method in parent.variable.routes:
-            # A player may be called what an address is called: GET …/players/lookup.
-            return (*parent.variable.routes[method], [*variables, _unquoted(part)])
-        if found is None:
-            if not node.routes:
-                raise _unknown(scope)
-            siblings = parent.variable.routes if parent.variable is not None else {}
-            allowed = ", ".join(sorted({*node.routes, *siblings}))
-            raise MethodNotAllowed(f"{scope['path']} does not take {method}: it takes {allowed}", allowed)
-        return (*found, variables)
+        if len(self._ways) >= MAX_WAYS:
+            self._ways.clear()
+        way = self._ways[head] = node, tuple(variables)
+        return way
 
 
 def _extra(error: Exception) -> tuple[tuple[bytes, bytes], ...]:
@@ -193,10 +210,11 @@ async def _send(answer: Answer, headers: list[tuple[bytes, bytes]], head: bool, 
     if etag is not None:
         tag = etag.encode()
         extra = (*extra, (b"etag", tag))
-        if any(name == b"if-none-match" and (tag in value or value == b"*") for name, value in headers):
-            await send({"type": "http.response.start", "status": 304, "headers": list(extra)})
-            await send({"type": "http.response.body", "body": b""})
-            return
+        for name, value in headers:
+            if name == b"if-none-match" and (tag in value or value == b"*"):
+                await send({"type": "http.response.start", "status": 304, "headers": list(extra)})
+                await send({"type": "http.response.body", "body": b""})
+                return
     if type(content) is Text:
         body, kind = content
     elif content is None:

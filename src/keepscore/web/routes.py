@@ -276,8 +276,9 @@ def headers_for(view: View, headers: Headers) -> Headers:
 
 
 def _cacheable(view: View, content: object, headers: Headers, etag: str) -> Answer:
-    strong = view.live.board.consistency == "strong"
-    return Answer(content, headers=headers_for(view, headers), etag=None if strong else etag)
+    if view.live.board.consistency == "strong":
+        return Answer(content, 200, NO_STORE, None)
+    return Answer(content, 200, headers, etag)
 
 
 def _definition(info: BoardInfo) -> dict[str, Any]:
