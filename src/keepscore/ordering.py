@@ -103,9 +103,10 @@ class KeyCodec:
         return key, key + b"\0"
 
     @staticmethod
-    def floor(score: int) -> bytes:
-        """A key that is not larger than any key with that score, and larger than all with a lower one."""
-        return _ONE.pack(score + _OFFSET)
+    def score(key: bytes) -> float:
+        """The score in a key: a double holds every score exactly."""
+        number: int = _ONE.unpack_from(key)[0]
+        return float(number - _OFFSET)
 
 
 def percentile(unique_rank: int, total: int) -> float:

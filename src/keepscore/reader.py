@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
-from collections.abc import Awaitable, Callable, Hashable, Sequence, Set
-from datetime import UTC, datetime, timedelta
+import secrets
+from collections.abc import Callable, Coroutine, Hashable, Sequence, Set
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeVar, cast, get_args
 
@@ -29,11 +30,10 @@ MAX_LIMIT = 1000
 MAX_AROUND = 500
 #: Players of one lookup.
 MAX_LOOKUP = 1000
-#: Pages that are remembered, and shared by concurrent readers, until their ranking changes.
-MAX_PAGES = 10_000
+#: Views and tags that are remembered.
+MAX_REMEMBERED = 10_000
 
 T = TypeVar("T")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: The place of each rank number in `Ranks`.
 RANK_INDEX = {"unique": 0, "standard": 1, "dense": 2}
 
@@ -57,10 +57,12 @@ class Reader:
         self._secret = secret
         self._clock = clock
         self._versions: dict[Ranking, int] = {}
+        self._tags: dict[Ranking, bytes] = {}
+        # Versions start anew with the process, so that its tags must not be those of another.
+        self._instance = secrets.token_hex(4)
         self._epoch = 0
         #: Views by their names, and the moments from and until which the names mean them.
         self._views: dict[tuple[str | None, ...], tuple[int, int, View]] = {}
-        self._pages: dict[Hashable, tuple[object, Any]] = {}
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
         #: Names of players, by id.
         self.names: dict[str, str] = {}
@@ -70,35 +72,38 @@ class Reader:
         versions = self._versions
         for ranking in rankings:
             versions[ranking] = versions.get(ranking, 0) + 1
+            self._tags.pop(ranking, None)
 
     def forget(self) -> None:
         """Make all that is remembered old: definitions or names have changed."""
         self._epoch += 1
         self._versions.clear()
+        self._tags.clear()
         self._views.clear()
-        self._pages.clear()
 
     def version(self, ranking: Ranking) -> tuple[int, int]:
         """What changes whenever an answer from this ranking may."""
         return self._epoch, self._versions.get(ranking, 0)
 
-    async def shared(self, key: Hashable, ranking: Ranking, make: Callable[[], Awaitable[T]]) -> T:
-        """What `make` gives: made once for all who ask at the same time, and kept until the ranking changes."""
-        version = self.version(ranking)
-        known = self._pages.get(key)
-        if known is not None and known[0] == version:
-            found: T = known[1]
-            return found
-        under_way: asyncio.Future[T] | None = self._under_way.get((key, version))
+    def tag(self, ranking: Ranking) -> bytes:
+        """The version as an HTTP entity tag, which no other process gives to anything else."""
+        tag = self._tags.get(ranking)
+        if tag is None:
+            if len(self._tags) >= MAX_REMEMBERED:
+                self._tags.clear()
+            epoch, version = self.version(ranking)
+            tag = self._tags[ranking] = f'"{self._instance}-{epoch}-{version}-{ranking.window_id}"'.encode()
+        return tag
+
+    async def shared(self, key: Hashable, ranking: Ranking, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What `make` gives, made once for all who ask for the same of a ranking's version at the same time."""
+        name = key, self.version(ranking)
+        under_way: asyncio.Future[T] | None = self._under_way.get(name)
         if under_way is None:
             under_way = asyncio.ensure_future(make())
-            self._under_way[key, version] = under_way
-            under_way.add_done_callback(lambda _: self._under_way.pop((key, version)))
-        made: T = await asyncio.shield(under_way)
-        if len(self._pages) >= MAX_PAGES:
-            self._pages.clear()
-        self._pages[key] = version, made
-        return made
+            self._under_way[name] = under_way
+            under_way.add_done_callback(lambda _: self._under_way.pop(name))
+        return await asyncio.shield(under_way)
 
     def view(
         self,
@@ -120,7 +125,7 @@ class Reader:
         ranking = live.ranking(window, window_id, segment, now)
         labels = live.name, ranking.window, ranking.window_id, ranking.segment or None
         view = View(live, ranking, cast("RankKind", rank or live.board.rank), labels)
-        if len(self._views) >= MAX_PAGES:
+        if len(self._views) >= MAX_REMEMBERED:
             self._views.clear()
         position = live.position(now)
         self._views[key] = position.start, position.end, view
@@ -149,9 +154,11 @@ class Reader:
 
     async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
         """Where a player stands, with some above and below. O(log N + around)."""
-        _within("around", around, 0, MAX_AROUND)
-        (place,) = await self._engine.places(view.ranking, [check_player(player)])
+        if around:
+            _within("around", around, 0, MAX_AROUND)
+        place = await self._engine.place(view.ranking, player)
         if place is None:
+            check_player(player)
             _, window, window_id, segment = view.labels
             where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
             raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where})")
@@ -238,4 +245,4 @@ def _within(name: str, value: int, low: int, high: int) -> None:
 
 
 def _time(ms: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=ms)
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -175,7 +175,9 @@ class Writer:
                 tickets = [ticket for ticket in tickets if ticket.claim not in duplicates.answered]
                 continue
             outcomes = await self._apply(plans)
-            await self._feed.publish({ranking for plan in plans.values() for update in plan.updates for ranking in update.rankings})
+            # Nearly all updates share one tuple of rankings.
+            routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
+            await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
             await self._reply(tickets, plans, outcomes)
             return
 

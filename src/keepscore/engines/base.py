@@ -153,6 +153,10 @@ class RankingEngine(ABC):
         """The states of some players."""
 
     @abstractmethod
+    async def place(self, ranking: Ranking, player: str) -> Place | None:
+        """Where a player stands. O(log N)."""
+
+    @abstractmethod
     async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
         """Where some players stand. O(log N) each."""
 

@@ -21,7 +21,7 @@ from keepscore.engines.base import (
     RankingEngine,
     Update,
 )
-from keepscore.engines.ladder import GROUP, Ladder
+from keepscore.engines.ladder import Ladder
 from keepscore.ordering import KeyCodec, Place, Ranks, Row
 from keepscore.scoring import State, fold_for
 
@@ -29,7 +29,7 @@ __all__ = ["EmbeddedEngine"]
 
 
 class EmbeddedRanking:
-    """One ranking: each player's key, and all keys in order. The group of a key is its score."""
+    """One ranking: each player's key, and all keys in order."""
 
     __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "touched")
 
@@ -37,7 +37,7 @@ class EmbeddedRanking:
         self.codec = KeyCodec(board)
         self.descending = board.order == "desc"
         self.keys: dict[str, bytes] = {}
-        self.ladder = Ladder()
+        self.ladder = Ladder((), self.codec.score)
         self.expiry = 0
         #: Players whose state changed since the last checkpoint, with their keys; None: the player was removed.
         self.touched: dict[str, bytes | None] = {}
@@ -47,53 +47,52 @@ class EmbeddedRanking:
         key = self.keys.get(player)
         return None if key is None else self.codec.state(key)
 
-    def put(self, player: str, key: bytes) -> int:
-        """Give a key to a player who has none; answer the unique rank. O(log N)."""
+    def put(self, player: str, key: bytes, score: int) -> int:
+        """Give a key, which has that score, to a player who has none; answer the unique rank. O(log N)."""
         self.keys[player] = self.touched[player] = key
-        position = self.ladder.add(key)
-        return len(self.ladder) - position if self.descending else position + 1
+        position = self.ladder.add(key, float(score))
+        return self.ladder.size - position if self.descending else position + 1
 
-    def take(self, player: str) -> int:
-        """Take a player out; answer the unique rank that it had. O(log N)."""
-        total = len(self.ladder)
+    def take(self, player: str, score: int) -> int:
+        """Take out a player with that score; answer the unique rank that it had. O(log N)."""
+        total = self.ladder.size
         self.touched[player] = None
-        position = self.ladder.remove(self.keys.pop(player))
+        position = self.ladder.remove(self.keys.pop(player), float(score))
         return total - position if self.descending else position + 1
 
-    def ranks(self, key: bytes) -> Ranks:
-        """All rank numbers of a key. O(log N)."""
-        position, groups, before, after = self.ladder.rung(key)
+    def ranks(self, key: bytes, score: int) -> Ranks:
+        """All rank numbers of a key, which has that score. O(log N)."""
+        ladder = self.ladder
+        position, groups, after_equals, before_equals = ladder.rung(key, float(score))
         if self.descending:
-            total = len(self.ladder)
-            unique = total - position
-            if after is None or after[:GROUP] != key[:GROUP]:
-                return Ranks(unique, unique, self.ladder.groups - groups + 1)
-            # Others with the same score are ahead: all with a higher one come before the group.
-            return Ranks(unique, total - self.ladder.position(_above(key)) + 1, self.ladder.groups - groups + 1)
-        unique = position + 1
-        if before is None or before[:GROUP] != key[:GROUP]:
-            return Ranks(unique, unique, groups)
-        return Ranks(unique, self.ladder.position(key[:GROUP]) + 1, groups)
+            unique = ladder.size - position
+            standard = ladder.size - ladder.upto(float(score)) + 1 if before_equals else unique
+            return Ranks(unique, standard, ladder.groups - groups + 1)
+        return Ranks(position + 1, ladder.below(float(score)) + 1 if after_equals else position + 1, groups)
 
     def stay(self, kind: RankKind, player: str, state: State) -> Change:
         """What an event did that changed nothing. O(log N)."""
-        ranks = self.ranks(self.keys[player])
+        ranks = self.ranks(self.keys[player], state.score)
         rank: int = getattr(ranks, kind)
-        return Change(state.score, False, rank, rank, ranks.unique, len(self.ladder))
+        return Change(state.score, False, rank, rank, ranks.unique, self.ladder.size)
 
-    def change(self, kind: RankKind, player: str, score: int, key: bytes) -> Change:
-        """Replace a player's key, which has that score; answer the rank before and after. O(log N)."""
+    def change(self, kind: RankKind, player: str, old: State | None, score: int, key: bytes) -> Change:
+        """Replace a player's key by one with that score; answer the rank before and after. O(log N)."""
+        ladder = self.ladder
         previous = None
-        if player in self.keys:
+        if old is not None:
             if kind != "unique":
-                previous = getattr(self.ranks(self.keys[player]), kind)
-                self.take(player)
-            else:
-                previous = self.take(player)
-        rank = unique = self.put(player, key)
+                previous = getattr(self.ranks(self.keys[player], old.score), kind)
+            total = ladder.size
+            position = ladder.remove(self.keys[player], float(old.score))
+            if kind == "unique":
+                previous = total - position if self.descending else position + 1
+        self.keys[player] = self.touched[player] = key
+        position = ladder.add(key, float(score))
+        rank = unique = ladder.size - position if self.descending else position + 1
         if kind != "unique":
-            rank = getattr(self.ranks(key), kind)
-        return Change(score, True, previous, rank, unique, len(self.ladder))
+            rank = getattr(self.ranks(key, score), kind)
+        return Change(score, True, previous, rank, unique, ladder.size)
 
     def place(self, player: str) -> Place | None:
         """Where a player stands. O(log N)."""
@@ -101,11 +100,11 @@ class EmbeddedRanking:
         if key is None:
             return None
         score, since = self.codec.state(key)
-        return Place(score, since, self.ranks(key), len(self.ladder))
+        return Place(score, since, self.ranks(key, score), self.ladder.size)
 
     def page(self, offset: int, limit: int) -> Page:
         """The rows after the first `offset`. O(log N + limit)."""
-        total = len(self.ladder)
+        total = self.ladder.size
         if self.descending:
             keys = self.ladder.slice(total - offset - limit, total - offset)
             keys.reverse()
@@ -113,18 +112,19 @@ class EmbeddedRanking:
             keys = self.ladder.slice(offset, offset + limit)
         decode = self.codec.decode
         rows = [decode(key) for key in keys]
-        first = self.ranks(keys[0]) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
+        first = self.ranks(keys[0], rows[0].score) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
         return Page(rows, first, total)
 
     def offset_after(self, row: Row) -> int:
         """How many rows are not behind `row`."""
         first, after = self.codec.bounds(row)
-        return len(self.ladder) - self.ladder.position(first) if self.descending else self.ladder.position(after)
+        score = float(row.score)
+        return self.ladder.size - self.ladder.position(first, score) if self.descending else self.ladder.position(after, score)
 
     def count(self, low: int | None, high: int | None) -> int:
         """How many players have a score from `low` to `high`. O(log N)."""
-        below = 0 if low is None else self.ladder.position(self.codec.floor(low))
-        upto = len(self.ladder) if high is None else self.ladder.position(self.codec.floor(high + 1))
+        below = 0 if low is None else self.ladder.below(float(low))
+        upto = self.ladder.size if high is None else self.ladder.upto(float(high))
         return max(0, upto - below)
 
     def _check(self) -> None:
@@ -149,7 +149,10 @@ class EmbeddedBoard:
         player, kind, amount, at, received, rankings, wholes, expiries, ranked = update
         changes: list[Change] = []
         restate: list[Ranking] = []
-        # Most windows get the same state: its key is made once, and they share it.
+        # Most windows have the same state and get the same state: it is folded once, and they share the key.
+        seen: bytes | None = b""
+        old: State | None = None
+        folded: State | None = None
         state: State | None = None
         key = b""
         for i, name in enumerate(rankings):
@@ -161,8 +164,12 @@ class EmbeddedBoard:
                 ranking = self.rankings[name] = EmbeddedRanking(self.board)
             if expiries[i] > ranking.expiry:
                 ranking.expiry = expiries[i]
-            old = ranking.state(player)
-            new = self.fold(old, kind, amount, at)
+            known = ranking.keys.get(player)
+            if known is not seen:
+                seen = known
+                old = None if known is None else ranking.codec.state(known)
+                folded = self.fold(old, kind, amount, at)
+            new = folded
             if new is None:
                 restate.append(name)
                 new = old
@@ -174,17 +181,35 @@ class EmbeddedBoard:
             if new != state:
                 state, key = new, ranking.codec.encode(player, *new)
             if ranked and i < wholes:
-                changes.append(ranking.change(rank, player, new.score, key))
+                changes.append(ranking.change(rank, player, old, new.score, key))
             else:
                 if old is not None:
-                    ranking.take(player)
-                ranking.put(player, key)
+                    ranking.take(player, old.score)
+                ranking.put(player, key, new.score)
         return Outcome(changes, restate)
 
 
-def _above(key: bytes) -> bytes:
-    """The smallest prefix of a higher score."""
-    return (int.from_bytes(key[:GROUP]) + 1).to_bytes(GROUP)
+class SharedObjects:
+    """Ids and keys that the rankings of a board share while they are loaded: most players have the same state in most windows.
+
+    A quarter of the memory for a board with four windows, and what is near in one of them is near in all.
+    """
+
+    def __init__(self) -> None:
+        self._first: EmbeddedRanking | None = None
+        self._players: dict[str, str] = {}
+
+    def keys(self, ranking: EmbeddedRanking, rows: Iterable[tuple[str, int, int]]) -> list[tuple[str, bytes]]:
+        """Players and keys of some rows of a ranking."""
+        keys = ranking.codec.encode_all(rows)
+        if self._first is None or self._first is ranking:
+            self._first = ranking
+            return keys
+        known = self._first.keys
+        if not self._players:
+            self._players = {player: player for player in known}
+        canonical = self._players.get
+        return [(canonical(player, player), old if (old := known.get(player)) == key else key) for player, key in keys]
 
 
 class EmbeddedEngine(RankingEngine):
@@ -196,18 +221,19 @@ class EmbeddedEngine(RankingEngine):
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
         loaded = EmbeddedBoard(board, applied)
+        shared = SharedObjects()
         async for name, expiry, rows, fresh in states:
             ranking = loaded.rankings.get(name)
             if ranking is None:
                 ranking = loaded.rankings[name] = EmbeddedRanking(board)
             ranking.expiry = max(ranking.expiry, expiry)
-            keys = ranking.codec.encode_all(rows)
+            keys = shared.keys(ranking, rows)
             ranking.keys.update(keys)
             if fresh:
                 ranking.touched.update(keys)
             await asyncio.sleep(0)
         for ranking in loaded.rankings.values():
-            ranking.ladder = Ladder(ranking.keys.values())
+            ranking.ladder = Ladder(ranking.keys.values(), ranking.codec.score)
             await asyncio.sleep(0)
         self._shadows[board_id] = loaded
 
@@ -248,10 +274,11 @@ class EmbeddedEngine(RankingEngine):
         found = board.rankings.get(ranking)
         if found is None:
             found = board.rankings[ranking] = EmbeddedRanking(board.board)
-        if player in found.keys:
-            found.take(player)
+        old = found.state(player)
+        if old is not None:
+            found.take(player, old.score)
         if state is not None:
-            found.put(player, found.codec.encode(player, *state))
+            found.put(player, found.codec.encode(player, *state), state.score)
 
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
         return self._shadows if shadow else self._boards
@@ -263,6 +290,11 @@ class EmbeddedEngine(RankingEngine):
     async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
         found = self._ranking(ranking)
         return [None] * len(players) if found is None else [found.state(player) for player in players]
+
+    async def place(self, ranking: Ranking, player: str) -> Place | None:
+        board = self._boards.get(ranking[0])
+        found = None if board is None else board.rankings.get(ranking)
+        return None if found is None else found.place(player)
 
     async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
         found = self._ranking(ranking)

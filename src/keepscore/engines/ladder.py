@@ -1,243 +1,297 @@
-"""A sorted list of keys that knows the position of each key, and of its group.
+"""A sorted list of keys that knows the position of each key, and how many distinct scores there are up to it.
 
-A key is bytes; keys that share their first `GROUP` bytes are a group (players with equal scores).
+A key is bytes whose order is the order of the ranking; its score, a number, comes first in that order.
 
 Why not ``sortedcontainers.SortedList``: an update of a ranking needs the position before, a removal, an insertion and the
-position after. That is four searches there and two here, and on a million players the searches are nearly all of the cost; and a
-second list of the distinct scores, for dense ranks, would need as many again (`benchmarks/ladder.py` prints both).
+position after. That is four searches there and two here; a second list of the distinct scores, for dense ranks, would need as many
+again. And with a million players nearly all of the cost is waiting for memory: keys lie all over it, so they are looked at only where
+scores are equal. Scores lie side by side (`benchmarks/ladder.py` compares).
 
-The structure. Keys lie in sorted *buckets* of fewer than `2 × LOAD`; `_maxes` holds the last key of each bucket, `_sizes` how
-many keys each holds, and `_strides` the sums of `_sizes` over `STRIDE` buckets at a time, so that the number of keys
-before a bucket is two short sums that run in C. `_heads` holds, for each bucket, those of its keys that are the first of their
-group, with sums of their own, so that the number of groups up to a key takes no search among all. While nothing is written,
-`_offsets` has the sums ready:
+The structure. Keys lie in sorted *buckets* of fewer than `2 × LOAD`. A bucket has their scores, and its *followers*: the scores of
+those keys that are not the first with their score (in the whole ladder), in order. `_maxes` holds the last score of each bucket,
+`_sizes` how many keys each holds, and `_strides` the sums of `_sizes` over `STRIDE` buckets at a time, so that the number of keys
+before a bucket is two short sums that run in C. `_followers` and `_follower_strides` are the same for followers:
 
-    buckets   [a1 a2] [a3 b1 c1] [c2] [d1 d2]        STRIDE = 2, groups are letters
-    _maxes     a2      c1         c2   d2
-    _sizes     2       3          1    2
-    _strides   5                  3                  position of "d1" = 5 + 1 + 0 = 6
-    _heads    [a1]    [b1 c1]    []   [d1]
-    _head_sizes 1      2          0    1
-    _head_strides  3              1                  groups up to "d1" = 3 + 0 + 1 = 4
+    keys       [a1 a2] [a3 b1 c1] [c2] [d1 d2]       letters stand for scores; STRIDE = 2
+    followers  [a]     [a]        [c]  [d]
+    _sizes      2       3          1    2
+    _strides    5                  3                 position of "d2" = 5 + 1 + 1 = 7
+    _followers  1       1          1    1            distinct scores up to "d2" = first position of d − followers before + 1
+    _follower_strides  2           2                                            = 6 − (2 + 1) + 1 = 4
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
-from itertools import accumulate, compress, pairwise
-from operator import ne
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, pairwise
+from math import nan
 
-__all__ = ["GROUP", "Ladder", "Rung"]
+__all__ = ["Ladder", "Rung"]
 
-#: Leading bytes of a key that make its group.
-GROUP = 8
 #: Keys in a bucket when it is made; a bucket that reaches twice this is split.
-LOAD = 512
+LOAD = 400
 #: Buckets summed up by one entry of `_strides`.
 STRIDE = 32
-#: Reads without a write between them after which `_offsets` are worth making.
+#: Reads without a write between them after which the offsets of all buckets are worth making.
 PATIENCE = 8
 
+#: Where a key is: how many keys are smaller, how many distinct scores there are up to its own, and whether the key before and the
+#: key after have the same score.
+Rung = tuple[int, int, bool, bool]
 
-#: Where a key is: how many keys are smaller, how many groups there are up to its own, and the neighbours.
-Rung = tuple[int, int, bytes | None, bytes | None]
+
+class Bucket:
+    """Some consecutive keys: their scores, and the scores of those that are not the first with theirs."""
+
+    __slots__ = ("followers", "keys", "scores")
+
+    def __init__(self, keys: list[bytes], scores: array[float], previous: float | None) -> None:
+        self.keys = keys
+        self.scores = scores
+        self.followers = array("d", [score for last, score in pairwise([nan if previous is None else previous, *scores]) if last == score])
+
+    def index(self, key: bytes, score: float) -> int:
+        """How many keys are smaller than a key with that score."""
+        first = bisect_left(self.scores, score)
+        if first == len(self.scores) or self.scores[first] != score:
+            return first
+        return bisect_left(self.keys, key, first, bisect_right(self.scores, score, first))
 
 
 class Ladder:
-    """Distinct keys in ascending order. Search, insertion and removal cost O(log N) comparisons and O(LOAD) moved pointers."""
+    """Distinct keys in ascending order. Search, insertion and removal cost O(log N) comparisons and O(LOAD) moved numbers."""
 
     __slots__ = (
         "_buckets",
-        "_head_offsets",
-        "_head_sizes",
-        "_head_strides",
-        "_heads",
-        "_len",
+        "_follower_offsets",
+        "_follower_strides",
+        "_followers",
+        "_max_keys",
         "_maxes",
         "_offsets",
         "_reads",
         "_sizes",
         "_strides",
         "groups",
+        "size",
     )
 
-    def __init__(self, keys: Iterable[bytes] = ()) -> None:
+    def __init__(self, keys: Iterable[bytes], score_of: Callable[[bytes], float]) -> None:
         """Make one from keys in any order, in O(N log N)."""
         ordered = sorted(keys)
-        self._len = len(ordered)
-        self._buckets = [ordered[i : i + LOAD] for i in range(0, len(ordered), LOAD)]
-        self._heads: list[list[bytes]] = []
-        last = b""
-        for bucket in self._buckets:
-            groups = [key[:GROUP] for key in bucket]
-            self._heads.append(list(compress(bucket, map(ne, groups, [last, *groups]))))
-            last = groups[-1]
-        #: How many groups there are.
-        self.groups = sum(map(len, self._heads))
+        #: How many keys there are.
+        self.size = len(ordered)
+        self._buckets: list[Bucket] = []
+        last: float | None = None
+        for i in range(0, len(ordered), LOAD):
+            part = ordered[i : i + LOAD]
+            self._buckets.append(Bucket(part, array("d", map(score_of, part)), last))
+            last = self._buckets[-1].scores[-1]
+        #: How many distinct scores there are.
+        self.groups = self.size - sum(len(bucket.followers) for bucket in self._buckets)
         self._index()
 
     def _index(self) -> None:
         """Sum up anew, after buckets have come or gone. O(buckets)."""
-        self._maxes = [bucket[-1] for bucket in self._buckets]
-        self._sizes = [len(bucket) for bucket in self._buckets]
+        self._maxes = array("d", [bucket.scores[-1] for bucket in self._buckets])
+        self._max_keys = [bucket.keys[-1] for bucket in self._buckets]
+        self._sizes = [len(bucket.scores) for bucket in self._buckets]
+        self._followers = [len(bucket.followers) for bucket in self._buckets]
         self._strides = [sum(self._sizes[i : i + STRIDE]) for i in range(0, len(self._sizes), STRIDE)]
-        self._head_sizes = [len(firsts) for firsts in self._heads]
-        self._head_strides = [sum(self._head_sizes[i : i + STRIDE]) for i in range(0, len(self._head_sizes), STRIDE)]
+        self._follower_strides = [sum(self._followers[i : i + STRIDE]) for i in range(0, len(self._sizes), STRIDE)]
         self._written()
 
     def _written(self) -> None:
         self._reads = 0
-        #: Keys and heads before each bucket, or nothing since the last write.
+        #: Keys and followers before each bucket, or nothing since the last write.
         self._offsets: list[int] = []
-        self._head_offsets: list[int] = []
+        self._follower_offsets: list[int] = []
 
     def __len__(self) -> int:
-        return self._len
+        return self.size
 
     def __iter__(self) -> Iterator[bytes]:
         for bucket in self._buckets:
-            yield from bucket
+            yield from bucket.keys
 
-    def position(self, key: bytes) -> int:
-        """How many keys are smaller than `key`, which need not be present."""
-        at = bisect_left(self._maxes, key)
-        if at == len(self._maxes):
-            return self._len
-        return self._before(at)[0] + bisect_left(self._buckets[at], key)
+    # -- search ---------------------------------------------------------------------------------------------------------
 
-    def groups_upto(self, key: bytes) -> int:
-        """How many groups begin at or before `key`, which need not be present."""
-        at = bisect_left(self._maxes, key)
-        if at == len(self._maxes):
-            return self.groups
-        return self._before(at)[1] + bisect_right(self._heads[at], key)
+    def _find(self, key: bytes, score: float) -> int:
+        """The first bucket whose last key is not smaller than a key; behind the last bucket where there is none."""
+        at = bisect_left(self._maxes, score)
+        if at < len(self._maxes) and self._maxes[at] == score:
+            # The score goes on to the end of the bucket, maybe further.
+            return bisect_left(self._max_keys, key, at)
+        return at
 
     def _before(self, at: int) -> tuple[int, int]:
-        """How many keys, and how many heads, are in the buckets before one."""
+        """How many keys, and how many followers, are in the buckets before one."""
         if self._offsets:
-            return self._offsets[at], self._head_offsets[at]
+            return self._offsets[at], self._follower_offsets[at]
         self._reads += 1
         if self._reads > PATIENCE:
             self._offsets = [0, *accumulate(self._sizes)]
-            self._head_offsets = [0, *accumulate(self._head_sizes)]
+            self._follower_offsets = [0, *accumulate(self._followers)]
         stride = at // STRIDE
         first = stride * STRIDE
         return (
             sum(self._strides[:stride]) + sum(self._sizes[first:at]),
-            sum(self._head_strides[:stride]) + sum(self._head_sizes[first:at]),
+            sum(self._follower_strides[:stride]) + sum(self._followers[first:at]),
         )
 
-    def rung(self, key: bytes) -> Rung:
-        """Where a key that is present is. The hottest read: written out, without calls."""
-        maxes, buckets = self._maxes, self._buckets
-        at = bisect_left(maxes, key)
-        bucket = buckets[at]
-        inside = bisect_left(bucket, key)
-        keys, heads = (self._offsets[at], self._head_offsets[at]) if self._offsets else self._before(at)
-        if 0 < inside < len(bucket) - 1:
-            before, after = bucket[inside - 1], bucket[inside + 1]
-        else:
-            before, after = self._neighbours(at, inside)  # type: ignore[assignment]
-        return keys + inside, heads + bisect_right(self._heads[at], key), before, after
+    def position(self, key: bytes, score: float) -> int:
+        """How many keys are smaller than a key, which need not be present."""
+        at = self._find(key, score)
+        return self.size if at == len(self._buckets) else self._before(at)[0] + self._buckets[at].index(key, score)
 
-    def _neighbours(self, at: int, inside: int) -> tuple[bytes | None, bytes | None]:
-        bucket = self._buckets[at]
-        before = bucket[inside - 1] if inside else (self._maxes[at - 1] if at else None)
-        if inside + 1 < len(bucket):
-            return before, bucket[inside + 1]
-        return before, self._buckets[at + 1][0] if at + 1 < len(self._buckets) else None
+    def below(self, score: float) -> int:
+        """How many keys have a lower score."""
+        at = bisect_left(self._maxes, score)
+        return self.size if at == len(self._buckets) else self._before(at)[0] + bisect_left(self._buckets[at].scores, score)
 
-    def add(self, key: bytes) -> int:
-        """Insert a key that is not present; answer its position."""
+    def upto(self, score: float) -> int:
+        """How many keys have that score or a lower one."""
+        at = bisect_right(self._maxes, score)
+        return self.size if at == len(self._buckets) else self._before(at)[0] + bisect_right(self._buckets[at].scores, score)
+
+    def rung(self, key: bytes, score: float) -> Rung:
+        """Where a key that is present is. The hottest read: written out, with as few calls as can be."""
         maxes = self._maxes
-        at = bisect_left(maxes, key)
-        if at < len(maxes):
+        at = bisect_left(maxes, score)
+        bucket = self._buckets[at]
+        scores = bucket.scores
+        first = bisect_left(scores, score)
+        keys, followers = (self._offsets[at], self._follower_offsets[at]) if self._offsets else self._before(at)
+        groups = keys + first - followers - bisect_left(bucket.followers, score) + 1
+        if first + 1 < len(scores) and scores[first + 1] != score:
+            # Nearly always: nobody else has that score.
+            return keys + first, groups, False, False
+        return self._rung_among_equals(at, keys + first, groups, key, score)
+
+    def _rung_among_equals(self, at: int, first: int, groups: int, key: bytes, score: float) -> Rung:
+        """Where a key is whose score others may have: `at` is the bucket of the first of them, and `first` its position."""
+        position = self.position(key, score)
+        return position, groups, position > first, position + 1 < self.upto(score)
+
+    # -- change ---------------------------------------------------------------------------------------------------------
+
+    def add(self, key: bytes, score: float) -> int:
+        """Insert a key that is not present; answer its position."""
+        at = bisect_left(self._maxes, score)
+        if at < len(self._maxes):
             bucket = self._buckets[at]
-            inside = bisect_left(bucket, key)
-            bucket.insert(inside, key)
-        elif maxes:
+            inside = bisect_left(bucket.scores, score)
+            if bucket.scores[inside] != score:
+                # Nearly always: nobody has that score, and no key has to be looked at.
+                self.groups += 1
+                return self._insert(at, inside, key, score)
+        return self._add_among_equals(key, score)
+
+    def _add_among_equals(self, key: bytes, score: float) -> int:
+        at = self._find(key, score)
+        if at == len(self._buckets):
+            if not at:
+                self._buckets.append(Bucket([key], array("d", [score]), None))
+                self.size = self.groups = 1
+                self._index()
+                return 0
             at -= 1
-            bucket = self._buckets[at]
-            inside = len(bucket)
-            bucket.append(key)
-            maxes[at] = key
-        else:
-            inside, bucket = 0, [key]
-            self._buckets.append(bucket)
-            self._heads.append([])
-            self._index()
-            self._sizes[0] = self._strides[0] = 0
-        stride = at // STRIDE
-        position = sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + inside
-        self._len += 1
-        self._sizes[at] += 1
-        self._strides[stride] += 1
-        if self._reads:
-            self._written()
-        before, after = self._neighbours(at, inside)
-        group = key[:GROUP]
-        if before is None or not before.startswith(group):
-            self._add_head(at, key)
-            if after is not None and after.startswith(group):
-                self._remove_head(at if inside + 1 < len(bucket) else at + 1, after)
-        if len(bucket) >= 2 * LOAD:
+            self._maxes[at] = score
+            self._max_keys[at] = key
+        inside = self._buckets[at].index(key, score)
+        self._count_follower(at, inside - 1, inside, score, 1)
+        return self._insert(at, inside, key, score)
+
+    def _insert(self, at: int, inside: int, key: bytes, score: float) -> int:
+        bucket = self._buckets[at]
+        bucket.keys.insert(inside, key)
+        bucket.scores.insert(inside, score)
+        position = self._resize(at, inside, 1)
+        if len(bucket.keys) >= 2 * LOAD:
             self._split(at)
         return position
 
-    def remove(self, key: bytes) -> int:
+    def remove(self, key: bytes, score: float) -> int:
         """Take out a key, KeyError where it is not present; answer the position that it had."""
-        at = bisect_left(self._maxes, key)
-        if at == len(self._maxes):
+        at = bisect_left(self._maxes, score)
+        if at < len(self._maxes):
+            bucket = self._buckets[at]
+            scores = bucket.scores
+            inside = bisect_left(scores, score)
+            # Nearly always: nobody else has that score. The last of a bucket is left to the other way, which minds the maximum.
+            if inside + 1 < len(scores) and scores[inside + 1] != score and bucket.keys[inside] is key:
+                self.groups -= 1
+                del bucket.keys[inside], scores[inside]
+                return self._resize(at, inside, -1)
+        return self._remove_among_equals(key, score)
+
+    def _remove_among_equals(self, key: bytes, score: float) -> int:
+        at = self._find(key, score)
+        if at == len(self._buckets):
             raise KeyError(key)
         bucket = self._buckets[at]
-        inside = bisect_left(bucket, key)
-        if bucket[inside] != key:
+        inside = bucket.index(key, score)
+        if bucket.keys[inside] != key:
             raise KeyError(key)
-        stride = at // STRIDE
-        position = sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + inside
-        before, after = self._neighbours(at, inside)
-        group = key[:GROUP]
-        if before is None or not before.startswith(group):
-            self._remove_head(at, key)
-            if after is not None and after.startswith(group):
-                self._add_head(at if inside + 1 < len(bucket) else at + 1, after)
-        del bucket[inside]
-        self._len -= 1
-        self._sizes[at] -= 1
-        self._strides[stride] -= 1
-        if self._reads:
-            self._written()
-        if not bucket:
-            del self._buckets[at], self._heads[at]
+        self._count_follower(at, inside - 1, inside + 1, score, -1)
+        del bucket.keys[inside], bucket.scores[inside]
+        position = self._resize(at, inside, -1)
+        if not bucket.keys:
+            del self._buckets[at]
             self._index()
-        elif inside == len(bucket):
-            self._maxes[at] = bucket[-1]
+        elif inside == len(bucket.keys):
+            self._maxes[at] = bucket.scores[-1]
+            self._max_keys[at] = bucket.keys[-1]
         return position
 
-    def _add_head(self, at: int, key: bytes) -> None:
-        insort(self._heads[at], key)
-        self._head_sizes[at] += 1
-        self._head_strides[at // STRIDE] += 1
-        self.groups += 1
+    def _resize(self, at: int, inside: int, by: int) -> int:
+        """A bucket has one key more or less; answer the position of the place within it."""
+        stride = at // STRIDE
+        position = sum(self._strides[:stride]) + sum(self._sizes[stride * STRIDE : at]) + inside
+        self.size += by
+        self._sizes[at] += by
+        self._strides[stride] += by
+        if self._reads:
+            self._written()
+        return position
 
-    def _remove_head(self, at: int, key: bytes) -> None:
-        heads = self._heads[at]
-        del heads[bisect_left(heads, key)]
-        self._head_sizes[at] -= 1
-        self._head_strides[at // STRIDE] -= 1
-        self.groups -= 1
+    def _count_follower(self, at: int, before: int, after: int, score: float, by: int) -> None:
+        """A key between two places of a bucket comes (`by` 1) or goes (−1): so does a follower, or a group.
+
+        If others have the score, one of them follows the first; which one does not matter, but in which bucket.
+        """
+        scores = self._buckets[at].scores
+        previous = scores[before] if before >= 0 else self._maxes[at - 1] if at else None
+        if previous == score or (after < len(scores) and scores[after] == score):
+            holder = at
+        elif after >= len(scores) and at + 1 < len(self._buckets) and self._buckets[at + 1].scores[0] == score:
+            holder = at + 1
+        else:
+            self.groups += by
+            return
+        followers = self._buckets[holder].followers
+        if by > 0:
+            insort(followers, score)
+        else:
+            del followers[bisect_left(followers, score)]
+        self._followers[holder] += by
+        self._follower_strides[holder // STRIDE] += by
 
     def _split(self, at: int) -> None:
-        bucket, heads = self._buckets[at], self._heads[at]
-        middle = bisect_left(heads, bucket[LOAD])
-        self._buckets[at : at + 1] = [bucket[:LOAD], bucket[LOAD:]]
-        self._heads[at : at + 1] = [heads[:middle], heads[middle:]]
+        bucket = self._buckets[at]
+        keys, scores = bucket.keys, bucket.scores
+        previous = self._maxes[at - 1] if at else None
+        left = Bucket(keys[:LOAD], scores[:LOAD], previous)
+        self._buckets[at : at + 1] = [left, Bucket(keys[LOAD:], scores[LOAD:], left.scores[-1])]
         self._index()
+
+    # -- slices ---------------------------------------------------------------------------------------------------------
 
     def slice(self, start: int, stop: int) -> list[bytes]:
         """The keys at positions `start` to `stop` (not included), ascending. O(log N + stop − start)."""
-        start, stop = max(0, start), min(stop, self._len)
+        start, stop = max(0, start), min(stop, self.size)
         if start >= stop:
             return []
         stride, skipped = 0, 0
@@ -249,26 +303,28 @@ class Ladder:
             skipped += self._sizes[at]
             at += 1
         wanted = stop - start
-        found = self._buckets[at][start - skipped : start - skipped + wanted]
+        found = self._buckets[at].keys[start - skipped : start - skipped + wanted]
         while len(found) < wanted:
             at += 1
-            found += self._buckets[at][: wanted - len(found)]
+            found += self._buckets[at].keys[: wanted - len(found)]
         return found
 
     def _check(self) -> None:
         """Verify every invariant. For tests."""
         keys = list(self)
+        scores = [score for bucket in self._buckets for score in bucket.scores]
         assert all(a < b for a, b in pairwise(keys)), "keys ascend and are distinct"
-        assert len(keys) == self._len
-        assert all(0 < len(bucket) < 2 * LOAD for bucket in self._buckets), "no bucket is empty or overfull"
-        fresh = Ladder(keys)
-        assert [key for heads in self._heads for key in heads] == [key for heads in fresh._heads for key in heads]
-        for bucket, heads in zip(self._buckets, self._heads, strict=True):
-            assert set(heads) <= set(bucket), "heads lie with their buckets"
-        assert self.groups == fresh.groups
-        offsets, head_offsets = self._offsets, self._head_offsets
-        assert not offsets or offsets == [0, *accumulate(self._sizes)], "offsets are of now"
-        assert not head_offsets or head_offsets == [0, *accumulate(self._head_sizes)], "offsets are of now"
-        summed = (self._maxes, self._sizes, self._strides, self._head_sizes, self._head_strides)
+        assert all(a <= b for a, b in pairwise(scores)), "scores ascend with the keys"
+        assert len(keys) == len(scores) == self.size
+        assert self.groups == len(set(scores))
+        last: float | None = None
+        for bucket in self._buckets:
+            assert 0 < len(bucket.keys) == len(bucket.scores) < 2 * LOAD, "no bucket is empty or overfull"
+            assert bucket.followers == Bucket(bucket.keys, bucket.scores, last).followers
+            last = bucket.scores[-1]
+        assert not self._offsets or self._offsets == [0, *accumulate(self._sizes)], "offsets are of now"
+        assert not self._offsets or self._follower_offsets == [0, *accumulate(self._followers)], "offsets are of now"
+        summed = (self._maxes, self._max_keys, self._sizes, self._followers, self._strides, self._follower_strides)
         self._index()
-        assert summed == (self._maxes, self._sizes, self._strides, self._head_sizes, self._head_strides), "sums are right"
+        fresh = (self._maxes, self._max_keys, self._sizes, self._followers, self._strides, self._follower_strides)
+        assert summed == fresh, "sums are right"

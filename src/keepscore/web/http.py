@@ -82,7 +82,7 @@ class Answer(NamedTuple):
     status: int = 200
     headers: tuple[tuple[bytes, bytes], ...] = ()
     #: What changes when the content does. With it, a client that knows the content gets 304.
-    etag: str | None = None
+    etag: bytes | None = None
 
 
 class Route(NamedTuple):
@@ -208,10 +208,9 @@ def _unquoted(part: str) -> str:
 async def _send(answer: Answer, headers: list[tuple[bytes, bytes]], head: bool, send: Send) -> None:
     content, status, extra, etag = answer
     if etag is not None:
-        tag = etag.encode()
-        extra = (*extra, (b"etag", tag))
+        extra = (*extra, (b"etag", etag))
         for name, value in headers:
-            if name == b"if-none-match" and (tag in value or value == b"*"):
+            if name == b"if-none-match" and (etag in value or value == b"*"):
                 await send({"type": "http.response.start", "status": 304, "headers": list(extra)})
                 await send({"type": "http.response.body", "body": b""})
                 return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 import msgspec
@@ -33,6 +32,8 @@ from keepscore.web.problems import Problem
 
 __all__ = ["Api"]
 
+#: Encoded pages that are kept.
+MAX_PAGES = 10_000
 #: Bytes of a batch.
 MAX_BATCH_BODY = 8 << 20
 
@@ -67,8 +68,8 @@ class Api:
 
     def __init__(self, leaderboards: Leaderboards) -> None:
         self._lb = leaderboards
-        # A ranking's version starts anew with the process, so that its tags must not be those of another.
-        self._instance = secrets.token_hex(4)
+        #: Encoded pages, each good for the version of its ranking that its tag tells.
+        self._pages: dict[tuple[str, bytes], Answer] = {}
 
     def routes(self) -> list[Route]:
         """All routes of `/v1`, and what load balancers ask."""
@@ -204,13 +205,14 @@ class Api:
         query: ViewQuery = request.query
         return self._lb.reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
 
-    def _etag(self, view: View) -> str:
-        epoch, version = self._lb.reader.version(view.ranking)
-        return f'"{self._instance}-{epoch}-{version}-{view.ranking.window_id}"'
-
     async def top(self, request: Request[TopQuery, NoBody]) -> Answer:
         """A page of a ranking; it is kept encoded until the ranking changes."""
         view, query = self._view(request), request.query
+        etag = self._lb.reader.tag(view.ranking)
+        key = request.path[0], request.query_string
+        known = self._pages.get(key)
+        if known is not None and known.etag == etag:
+            return known
 
         async def page() -> Text:
             made = await self._lb.reader.top(view, query.limit, query.offset, query.cursor)
@@ -218,14 +220,16 @@ class Api:
 
         if view.live.board.consistency == "strong":
             return Answer(await page(), headers=NO_STORE)
-        etag = self._etag(view)
-        text = await self._lb.reader.shared(("top", view.ranking, request.query_string), view.ranking, page)
-        return Answer(text, headers=FOR_TOP, etag=etag)
+        text = await self._lb.reader.shared(key, view.ranking, page)
+        if len(self._pages) >= MAX_PAGES:
+            self._pages.clear()
+        answer = self._pages[key] = Answer(text, headers=FOR_TOP, etag=etag)
+        return answer
 
     async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer:
         """Where a player stands."""
         view = self._view(request)
-        etag = self._etag(view)
+        etag = self._lb.reader.tag(view.ranking)
         place = await self._lb.reader.player(view, request.path[1], request.query.around)
         return _cacheable(view, place, FOR_PLAYER, etag)
 
@@ -233,7 +237,7 @@ class Api:
         """The players around a rank."""
         rank = whole_number("rank", request.path[1])
         view = self._view(request)
-        etag = self._etag(view)
+        etag = self._lb.reader.tag(view.ranking)
         return _cacheable(view, await self._lb.reader.around(view, rank, request.query.around), FOR_TOP, etag)
 
     async def lookup(self, request: Request[ViewQuery, LookupBody]) -> Answer:
@@ -243,7 +247,7 @@ class Api:
     async def count(self, request: Request[CountQuery, NoBody]) -> Answer:
         """How many players."""
         view = self._view(request)
-        etag = self._etag(view)
+        etag = self._lb.reader.tag(view.ranking)
         return _cacheable(view, await self._lb.reader.count(view, request.query.min, request.query.max), FOR_PLAYER, etag)
 
     async def verify(self, request: Request[NoQuery, NoBody]) -> Answer:
@@ -275,7 +279,7 @@ def headers_for(view: View, headers: Headers) -> Headers:
     return NO_STORE if view.live.board.consistency == "strong" else headers
 
 
-def _cacheable(view: View, content: object, headers: Headers, etag: str) -> Answer:
+def _cacheable(view: View, content: object, headers: Headers, etag: bytes) -> Answer:
     if view.live.board.consistency == "strong":
         return Answer(content, 200, NO_STORE, None)
     return Answer(content, 200, headers, etag)
