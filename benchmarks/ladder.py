@@ -18,14 +18,14 @@ def compare(players: int, operations: int = 50_000) -> dict[str, tuple[float, fl
     """Microseconds of (ladder, sortedcontainers) for each operation."""
     chance = random.Random(1)
     keys = [_key(chance, i) for i in range(players)]
-    ladder, plain = Ladder(keys), SortedList(keys)
+    ladder, plain = Ladder(keys, _score), SortedList(keys)
     scores = SortedList({key[:8] for key in keys})
     mine, theirs = list(keys), list(keys)
 
     def update_ladder(i: int) -> None:
-        ladder.remove(mine[i])
+        ladder.remove(mine[i], _score(mine[i]))
         mine[i] = _key(chance, i)
-        ladder.add(mine[i])
+        ladder.add(mine[i], _score(mine[i]))
 
     def update_plain(i: int) -> None:
         plain.bisect_left(theirs[i])
@@ -40,12 +40,16 @@ def compare(players: int, operations: int = 50_000) -> dict[str, tuple[float, fl
         scores.bisect_left(keys[i][:8])
 
     picked = [chance.randrange(players) for _ in range(operations)]
-    ranks = _timed(lambda i: ladder.rung(keys[i]), picked), _timed(ranks_plain, picked)
+    ranks = _timed(lambda i: ladder.rung(keys[i], _score(keys[i])), picked), _timed(ranks_plain, picked)
     return {"three rank numbers": ranks, "update with both ranks": (_timed(update_ladder, picked), _timed(update_plain, picked))}
 
 
 def _key(chance: random.Random, i: int) -> bytes:
     return PACK(chance.randrange(10**7), 1_700_000_000_000 + i) + b"p%d" % i
+
+
+def _score(key: bytes) -> float:
+    return float(int.from_bytes(key[:8]))
 
 
 def _timed(operation: Callable[[int], object], picked: list[int]) -> float:

@@ -6,12 +6,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from keepscore.engines import ladder
-from keepscore.engines.ladder import GROUP, Ladder
+from keepscore.engines.ladder import Ladder
 
 
 def key_of(number):
-    """A key for each number, in the order of the numbers, five to a group."""
-    return (number // 5).to_bytes(GROUP, "big") + bytes([number % 5])
+    """A key for each number, in the order of the numbers: every fifth begins another score, and scores may be below zero."""
+    return b"%04d" % number
+
+
+def score_of(key):
+    return float(int(key) // 5 - 10)
 
 
 def keys_of(numbers):
@@ -28,33 +32,35 @@ def small_buckets():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ladder, "LOAD", 2)
         patch.setattr(ladder, "STRIDE", 3)
+        patch.setattr(ladder, "PATIENCE", 2)
         yield
 
 
 def rung(ordered, key):
-    """Where a key is in a sorted list: its position, the groups up to it and the keys next to it."""
+    """Where a key is in a sorted list: its position, the scores up to it, and whether the ones beside it have the same score."""
     at = bisect_left(ordered, key)
-    groups = len({other[:GROUP] for other in ordered[: at + 1]})
-    return at, groups, ordered[at - 1] if at else None, ordered[at + 1] if at + 1 < len(ordered) else None
+    scores = [score_of(other) for other in ordered]
+    equal = scores[at - 1] == scores[at] if at else False
+    return at, len(set(scores[: at + 1])), equal, at + 1 < len(scores) and scores[at + 1] == scores[at]
 
 
 class LadderBesideASortedList(RuleBasedStateMachine):
     @initialize(keys=st.sets(KEYS))
     def start(self, keys):
-        self.ladder = Ladder(keys)
+        self.ladder = Ladder(keys, score_of)
         self.model = sorted(keys)
 
     @rule(key=KEYS)
     def add_or_remove(self, key):
         position = bisect_left(self.model, key)
         if key in self.model:
-            assert self.ladder.rung(key) == rung(self.model, key)
+            assert self.ladder.rung(key, score_of(key)) == rung(self.model, key)
             self.model.remove(key)
-            assert self.ladder.remove(key) == position
+            assert self.ladder.remove(key, score_of(key)) == position
         else:
             self.model.insert(position, key)
-            assert self.ladder.add(key) == position
-            assert self.ladder.rung(key) == rung(self.model, key)
+            assert self.ladder.add(key, score_of(key)) == position
+            assert self.ladder.rung(key, score_of(key)) == rung(self.model, key)
 
     @rule(low=NUMBERS, count=st.integers(1, 20))
     def fill(self, low, count):
@@ -71,11 +77,23 @@ class LadderBesideASortedList(RuleBasedStateMachine):
 
     @rule(key=KEYS)
     def position(self, key):
-        assert self.ladder.position(key) == sum(1 for other in self.model if other < key)
+        assert self.ladder.position(key, score_of(key)) == sum(1 for other in self.model if other < key)
 
-    @rule(key=KEYS)
-    def groups_upto(self, key):
-        assert self.ladder.groups_upto(key) == len({other[:GROUP] for other in self.model if other <= key})
+    @rule(score=st.integers(-12, 16).map(float))
+    def scores(self, score):
+        assert self.ladder.below(score) == sum(1 for other in self.model if score_of(other) < score)
+        assert self.ladder.upto(score) == sum(1 for other in self.model if score_of(other) <= score)
+
+    @rule()
+    def every_rung(self):
+        for key in self.model:
+            assert self.ladder.rung(key, score_of(key)) == rung(self.model, key)
+
+    @rule()
+    def copy(self):
+        before, self.ladder = self.ladder, self.ladder.copy()
+        before.add(b"9999", score_of(b"9999"))
+        assert list(self.ladder) == self.model
 
     @rule(start=st.integers(-5, 90), stop=st.integers(-5, 90))
     def slice(self, start, stop):
@@ -85,53 +103,54 @@ class LadderBesideASortedList(RuleBasedStateMachine):
     def same_keys(self):
         self.ladder._check()
         assert list(self.ladder) == self.model
-        assert len(self.ladder) == len(self.model)
-        assert self.ladder.groups == len({key[:GROUP] for key in self.model})
+        assert self.ladder.size == len(self.model)
+        assert self.ladder.groups == len({score_of(key) for key in self.model})
 
 
 TestLadderBesideASortedList = LadderBesideASortedList.TestCase
 TestLadderBesideASortedList.settings = settings(deadline=None, max_examples=150, stateful_step_count=40)
 
 
-@given(st.sets(st.binary(min_size=GROUP, max_size=GROUP + 2)))
+@given(st.sets(KEYS))
 def test_a_ladder_is_sorted_whatever_the_order_of_its_keys(keys):
-    made = Ladder(keys)
+    made = Ladder(keys, score_of)
     made._check()
-    grown = Ladder()
+    grown = Ladder((), score_of)
     for key in keys:
-        grown.add(key)
+        grown.add(key, score_of(key))
     grown._check()
     assert list(made) == list(grown) == sorted(keys)
-    assert made.groups == grown.groups == len({key[:GROUP] for key in keys})
+    assert made.groups == grown.groups == len({score_of(key) for key in keys})
 
 
 @given(st.permutations(keys_of(range(30))), st.permutations(keys_of(range(30))))
 def test_a_ladder_that_was_filled_can_be_emptied_and_filled_again(coming, going):
-    it = Ladder()
+    it = Ladder((), score_of)
     for key in coming:
-        it.add(key)
+        it.add(key, score_of(key))
     for key in going:
-        it.remove(key)
+        it.remove(key, score_of(key))
         it._check()
-    assert (len(it), it.groups, list(it), it.slice(0, 10), it.position(key_of(5))) == (0, 0, [], [], 0)
-    assert it.add(key_of(7)) == 0
-    assert it.rung(key_of(7)) == (0, 1, None, None)
+    assert (it.size, it.groups, list(it), it.slice(0, 10), it.position(key_of(5), 0.0)) == (0, 0, [], [], 0)
+    assert it.add(key_of(7), 1.0) == 0
+    assert it.rung(key_of(7), 1.0) == (0, 1, False, False)
     assert list(it) == [key_of(7)]
 
 
-@pytest.mark.parametrize("keys", [[], keys_of([1]), keys_of([1, 3, 5, 7, 9])])
-def test_the_neighbours_at_both_ends_are_none(keys):
-    it = Ladder(keys)
-    assert (it.add(key_of(0)), it.add(key_of(99))) == (0, len(keys) + 1)
-    assert it.rung(key_of(0))[2:] == (None, keys[0] if keys else key_of(99))
-    assert it.rung(key_of(99))[2:] == (keys[-1] if keys else key_of(0), None)
+def test_one_score_for_all():
+    it = Ladder((), lambda key: 0.0)
+    for number in range(50):
+        assert it.add(key_of(number), 0.0) == number
+    it._check()
+    assert (it.groups, it.below(0.0), it.upto(0.0)) == (1, 0, 50)
+    assert [it.rung(key_of(number), 0.0) for number in (0, 25, 49)] == [(0, 1, False, True), (25, 1, True, True), (49, 1, True, False)]
 
 
 @pytest.mark.parametrize("keys", [[], keys_of([1, 3, 5, 7])])
-@pytest.mark.parametrize("absent", keys_of([0, 2, 6, 8]))
+@pytest.mark.parametrize("absent", keys_of([0, 2, 6, 8, 99]))
 def test_a_key_that_is_absent_cannot_be_removed(keys, absent):
-    it = Ladder(keys)
+    it = Ladder(keys, score_of)
     with pytest.raises(KeyError):
-        it.remove(absent)
+        it.remove(absent, score_of(absent))
     it._check()
     assert list(it) == keys

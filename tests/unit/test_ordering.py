@@ -76,10 +76,28 @@ def test_players_that_are_equal_in_all_else_are_ordered_by_the_bytes_of_their_id
 
 
 @every_board
-@given(row=ROWS, score=SCORES)
-def test_the_floor_of_a_score_parts_its_keys_from_the_lower_ones(order, ties, row, score):
+@given(row=ROWS)
+def test_a_key_tells_its_score_exactly(order, ties, row):
+    assert codec(order, ties).score(codec(order, ties).encode(*row)) == row.score
+
+
+@every_board
+@given(rows=st.lists(ROWS, max_size=5))
+def test_many_keys_are_the_keys_of_each(order, ties, rows):
     c = codec(order, ties)
-    assert (c.floor(score) <= c.encode(*row)) == (score <= row.score)
+    assert c.encode_all(rows) == [(row.player, c.encode(*row)) for row in rows]
+
+
+@every_board
+@given(row=ROWS, other=ROWS, since=st.integers(0, 2**47))
+def test_the_bounds_of_a_place_hold_its_own_key_and_no_other(order, ties, row, other, since):
+    c = codec(order, ties)
+    first, after = c.bounds(row)
+    assert first <= c.encode(*row) < after
+    same_place = row == other or (ties == "player" and row[:2] == other[:2])
+    assert (first <= c.encode(*other) < after) == same_place
+    if ties == "player":
+        assert first <= c.encode(row.player, row.score, since) < after
 
 
 def naive_ranks(rows, place):

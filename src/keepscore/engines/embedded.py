@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import (
@@ -189,27 +190,42 @@ class EmbeddedBoard:
         return Outcome(changes, restate)
 
 
-class SharedObjects:
-    """Ids and keys that the rankings of a board share while they are loaded: most players have the same state in most windows.
+class Loading:
+    """What the rankings of a board share while they are loaded: most players have the same state in most windows.
 
-    A quarter of the memory for a board with four windows, and what is near in one of them is near in all.
+    Ids and keys are made once: a quarter of the memory for a board with four windows, and what is near in one is near in all.
+    A ranking that holds just what the first one holds takes over its order, too.
     """
 
     def __init__(self) -> None:
         self._first: EmbeddedRanking | None = None
-        self._players: dict[str, str] = {}
+        #: Player and key of every row of the first ranking.
+        self._known: dict[tuple[str, int, int], tuple[str, bytes]] = {}
+        #: Rankings with rows of their own.
+        self._different: set[int] = set()
 
     def keys(self, ranking: EmbeddedRanking, rows: Iterable[tuple[str, int, int]]) -> list[tuple[str, bytes]]:
         """Players and keys of some rows of a ranking."""
-        keys = ranking.codec.encode_all(rows)
+        rows = list(rows)
         if self._first is None or self._first is ranking:
             self._first = ranking
-            return keys
-        known = self._first.keys
-        if not self._players:
-            self._players = {player: player for player in known}
-        canonical = self._players.get
-        return [(canonical(player, player), old if (old := known.get(player)) == key else key) for player, key in keys]
+            pairs = ranking.codec.encode_all(rows)
+            self._known.update(zip(rows, pairs, strict=True))
+            return pairs
+        found = [self._known.get(row) for row in rows]
+        if None not in found:
+            return cast("list[tuple[str, bytes]]", found)
+        self._different.add(id(ranking))
+        made = ranking.codec.encode_all(rows)
+        return [pair if known is None else known for pair, known in zip(made, found, strict=True)]
+
+    def ladder(self, ranking: EmbeddedRanking) -> Ladder:
+        """The order of a ranking that has all its keys. O(N log N)."""
+        first = self._first
+        same = first is not None and first is not ranking and id(ranking) not in self._different
+        if first is not None and same and len(first.keys) == len(ranking.keys) == first.ladder.size:
+            return first.ladder.copy()
+        return Ladder(ranking.keys.values(), ranking.codec.score)
 
 
 class EmbeddedEngine(RankingEngine):
@@ -221,19 +237,19 @@ class EmbeddedEngine(RankingEngine):
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
         loaded = EmbeddedBoard(board, applied)
-        shared = SharedObjects()
+        loading = Loading()
         async for name, expiry, rows, fresh in states:
             ranking = loaded.rankings.get(name)
             if ranking is None:
                 ranking = loaded.rankings[name] = EmbeddedRanking(board)
             ranking.expiry = max(ranking.expiry, expiry)
-            keys = shared.keys(ranking, rows)
+            keys = loading.keys(ranking, rows)
             ranking.keys.update(keys)
             if fresh:
                 ranking.touched.update(keys)
             await asyncio.sleep(0)
         for ranking in loaded.rankings.values():
-            ranking.ladder = Ladder(ranking.keys.values(), ranking.codec.score)
+            ranking.ladder = loading.ladder(ranking)
             await asyncio.sleep(0)
         self._shadows[board_id] = loaded
 

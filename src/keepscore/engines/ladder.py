@@ -52,6 +52,12 @@ class Bucket:
         self.scores = scores
         self.followers = array("d", [score for last, score in pairwise([nan if previous is None else previous, *scores]) if last == score])
 
+    def copy(self) -> Bucket:
+        """Another one with the same keys."""
+        other = Bucket(self.keys[:], self.scores[:], None)
+        other.followers = self.followers[:]
+        return other
+
     def index(self, key: bytes, score: float) -> int:
         """How many keys are smaller than a key with that score."""
         first = bisect_left(self.scores, score)
@@ -92,6 +98,14 @@ class Ladder:
         #: How many distinct scores there are.
         self.groups = self.size - sum(len(bucket.followers) for bucket in self._buckets)
         self._index()
+
+    def copy(self) -> Ladder:
+        """Another one with the same keys. O(N), with no key looked at."""
+        other = Ladder((), _no_score)
+        other._buckets = [bucket.copy() for bucket in self._buckets]
+        other.size, other.groups = self.size, self.groups
+        other._index()
+        return other
 
     def _index(self) -> None:
         """Sum up anew, after buckets have come or gone. O(buckets)."""
@@ -328,3 +342,7 @@ class Ladder:
         self._index()
         fresh = (self._maxes, self._max_keys, self._sizes, self._followers, self._strides, self._follower_strides)
         assert summed == fresh, "sums are right"
+
+
+def _no_score(key: bytes) -> float:
+    raise LookupError(key)
