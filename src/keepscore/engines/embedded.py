@@ -48,18 +48,14 @@ class EmbeddedRanking:
         key = self.keys.get(player)
         return None if key is None else self.codec.state(key)
 
-    def put(self, player: str, key: bytes, score: int) -> int:
-        """Give a key, which has that score, to a player who has none; answer the unique rank. O(log N)."""
-        self.keys[player] = self.touched[player] = key
-        position = self.ladder.add(key, float(score))
-        return self.ladder.size - position if self.descending else position + 1
-
-    def take(self, player: str, score: int) -> int:
-        """Take out a player with that score; answer the unique rank that it had. O(log N)."""
-        total = self.ladder.size
-        self.touched[player] = None
-        position = self.ladder.remove(self.keys.pop(player), float(score))
-        return total - position if self.descending else position + 1
+    def replace(self, player: str, old: State | None, key: bytes | None, score: int) -> None:
+        """Give a player another key, which has that score, or none, without a look at ranks. O(log N)."""
+        if old is not None:
+            self.ladder.remove(self.keys.pop(player), float(old.score), wanted=False)
+        if key is not None:
+            self.keys[player] = key
+            self.ladder.add(key, float(score), wanted=False)
+        self.touched[player] = key
 
     def ranks(self, key: bytes, score: int) -> Ranks:
         """All rank numbers of a key, which has that score. O(log N)."""
@@ -184,9 +180,7 @@ class EmbeddedBoard:
             if ranked and i < wholes:
                 changes.append(ranking.change(rank, player, old, new.score, key))
             else:
-                if old is not None:
-                    ranking.take(player, old.score)
-                ranking.put(player, key, new.score)
+                ranking.replace(player, old, key, new.score)
         return Outcome(changes, restate)
 
 
@@ -290,11 +284,8 @@ class EmbeddedEngine(RankingEngine):
         found = board.rankings.get(ranking)
         if found is None:
             found = board.rankings[ranking] = EmbeddedRanking(board.board)
-        old = found.state(player)
-        if old is not None:
-            found.take(player, old.score)
-        if state is not None:
-            found.put(player, found.codec.encode(player, *state), state.score)
+        key = None if state is None else found.codec.encode(player, *state)
+        found.replace(player, found.state(player), key, 0 if state is None else state.score)
 
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
         return self._shadows if shadow else self._boards

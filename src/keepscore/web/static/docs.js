@@ -1,5 +1,7 @@
 // The reference, drawn from /openapi.json in the browser, so that it says what this very service does, and needs no network.
 
+import { byId, copyOnClick, make } from "./dom.js";
+
 const GROUPS = [
   ["Boards", /^\/v1\/boards(\/\{board\})?$/],
   ["Submitting scores", /^\/v1\/boards\/\{board\}\/(scores|increments)/],
@@ -70,16 +72,9 @@ const SAMPLES = {
 const SAMPLE_BOARD = { name: "arcade", operator: "best", windows: ["daily", "all_time"] };
 const SAMPLE_QUERY = ["limit", "around", "n", "range", "results"];
 
-const byId = (id) => document.getElementById(id);
 let api = {};
 
 // -- small tools --------------------------------------------------------------------------------------------------------
-
-function make(tag, properties = {}, ...content) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...content);
-  return element;
-}
 
 function badge(method) {
   const element = make("span", { className: "badge" }, method.toUpperCase());
@@ -221,16 +216,7 @@ function curl(operation) {
 function curlBlock(operation) {
   const code = make("code", {}, curl(operation));
   const copy = make("button", { type: "button" }, "Copy");
-  copy.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      copy.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(code);
-      copy.textContent = "Selected";
-    }
-    setTimeout(() => (copy.textContent = "Copy"), 1500);
-  });
+  copyOnClick(copy, code);
   return make("div", { className: "curl" }, make("div", { className: "curl-head" }, "Example", copy), make("pre", { tabIndex: 0 }, code));
 }
 
