@@ -16,7 +16,7 @@ async def main() -> None:
     async with Leaderboards.open(ledger=f"sqlite:///{folder}/scores.db", boards=boards) as lb:
         await lb.submit_many("arena", [Entry(player_id=f"bot{i}", score=1000 + 10 * i) for i in range(50)])
         receipt = await lb.submit("arena", "alice", 1335, segments={"region": "eu"}, idempotency_key="match-17:alice")
-        print(f"alice is number {receipt.rank} today, better than or equal to {receipt.percentile:.1f} % of {receipt.total_players} players")
+        print(f"alice is number {receipt.rank} of {receipt.total_players} today: among the best {100 - receipt.percentile:.0f} %")
 
         near = await lb.rank("arena", "alice", around=2)
         for standing in near.around:
