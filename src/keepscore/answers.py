@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -41,7 +42,7 @@ class WindowReceipt(msgspec.Struct, gc=False):
     total_players: int | None
 
 
-class Receipt(msgspec.Struct):
+class Receipt(msgspec.Struct, gc=False):
     """The answer to a submission. Score and rank are those of the board's first window; `windows` has all of them.
 
     `rank_change` is positive where the player moved up, and 0 for a new player, whose `previous_rank` is null.
@@ -112,7 +113,7 @@ class RankNumbers(msgspec.Struct, gc=False):
     dense: int
 
 
-class PlayerPlace(msgspec.Struct):
+class PlayerPlace(msgspec.Struct, gc=False):
     """Where one player stands, and who is around."""
 
     board: str
@@ -199,9 +200,5 @@ class Verification(msgspec.Struct):
         return not self.differences
 
 
-_encoder = msgspec.json.Encoder(decimal_format="number")
-
-
-def encode(answer: Any) -> bytes:
-    """An answer as JSON. Scores with decimals are written out as numbers, digit by digit."""
-    return _encoder.encode(answer)
+#: An answer as JSON. Scores with decimals are written out as numbers, digit by digit.
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode

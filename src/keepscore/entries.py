@@ -38,8 +38,7 @@ def check_entry(live: LiveBoard, entry: Entry, now: int, backfill: bool) -> Subm
     kind: Kind = "increment" if entry.score is None else "score"
     amount = entry.amount if entry.score is None else entry.score
     assert amount is not None
-    extra = {"at": entry.at, "segments": entry.segments, "game_id": entry.game_id, "metadata": entry.metadata}
-    return check_submission(live, entry.player_id, kind, amount, now, **extra, backfill=backfill)
+    return check_submission(live, entry.player_id, kind, amount, now, entry.at, entry.segments, entry.game_id, entry.metadata, backfill)
 
 
 def merged_answer(tickets: list[Ticket], results: bool) -> BatchReceipt:

@@ -59,7 +59,6 @@ def check_submission(
     kind: Kind,
     amount: int | float | Decimal,
     now: int,
-    *,
     at: datetime | str | None = None,
     segments: Mapping[str, str] | None = None,
     game_id: str | None = None,

@@ -135,8 +135,7 @@ class Leaderboards:
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Submit a score. When this returns, it is durable and in the rankings."""
-        extra = {"at": at, "segments": segments, "game_id": game_id, "metadata": metadata}
-        return await self._submit(board, player_id, "score", score, extra, idempotency_key)
+        return await self._submit(board, player_id, "score", score, at, segments, game_id, metadata, idempotency_key)
 
     async def increment(
         self,
@@ -151,14 +150,24 @@ class Leaderboards:
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Add an amount to a player's score, on a board whose operator is `sum` or `last`."""
-        extra = {"at": at, "segments": segments, "game_id": game_id, "metadata": metadata}
-        return await self._submit(board, player_id, "increment", amount, extra, idempotency_key)
+        return await self._submit(board, player_id, "increment", amount, at, segments, game_id, metadata, idempotency_key)
 
-    async def _submit(self, board: str, player: str, kind: Kind, amount: Number, extra: dict[str, Any], key: str | None) -> Receipt:
+    async def _submit(
+        self,
+        board: str,
+        player: str,
+        kind: Kind,
+        amount: Number,
+        at: datetime | str | None,
+        segments: Mapping[str, str] | None,
+        game_id: str | None,
+        metadata: Any,
+        key: str | None,
+    ) -> Receipt:
         live = self._catalog[board]
-        claim = None if key is None else self._claim(live, key, [kind, player, amount, extra])
+        claim = None if key is None else self._claim(live, key, [kind, player, amount, at, segments, game_id, metadata])
         try:
-            submission = check_submission(live, player, kind, amount, self.clock(), **extra)
+            submission = check_submission(live, player, kind, amount, self.clock(), at, segments, game_id, metadata)
         except KeepscoreError:
             # A retry of what was taken in time gets its answer, although it would be refused by now.
             first = None if claim is None else await self._writer.first_answer(claim, batch=False)

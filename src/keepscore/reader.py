@@ -34,8 +34,6 @@ MAX_LOOKUP = 1000
 MAX_REMEMBERED = 10_000
 
 T = TypeVar("T")
-#: The place of each rank number in `Ranks`.
-RANK_INDEX = {"unique": 0, "standard": 1, "dense": 2}
 
 
 class View(NamedTuple):
@@ -46,6 +44,8 @@ class View(NamedTuple):
     rank: RankKind
     #: Board, window, window id and segment.
     labels: tuple[str, str, str, str | None]
+    #: Whether answers must not be kept by anybody.
+    strong: bool
 
 
 class Reader:
@@ -124,7 +124,7 @@ class Reader:
             raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
         ranking = live.ranking(window, window_id, segment, now)
         labels = live.name, ranking.window, ranking.window_id, ranking.segment or None
-        view = View(live, ranking, cast("RankKind", rank or live.board.rank), labels)
+        view = View(live, ranking, cast("RankKind", rank or live.board.rank), labels, live.board.consistency == "strong")
         if len(self._views) >= MAX_REMEMBERED:
             self._views.clear()
         position = live.position(now)
@@ -164,16 +164,23 @@ class Reader:
             raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where})")
         score, since, ranks, total = place
         near = await self._around(view, ranks.unique, around) if around else []
+        # Written out, field by field: the hottest answer.
+        board, window, window_id, segment = view.labels
+        unique, standard, dense = ranks
+        definition = view.live.board
         return PlayerPlace(
-            *view.labels,
+            board,
+            window,
+            window_id,
+            segment,
             player,
             self.names.get(player),
-            ranks[RANK_INDEX[view.rank]],
-            view.live.board.shown(score),
+            unique if view.rank == "unique" else standard if view.rank == "standard" else dense,
+            definition.shown(score) if definition.decimals else score,
             _time(since),
-            percentile(ranks[0], total),
+            percentile(unique, total),
             total,
-            RankNumbers(*ranks),
+            RankNumbers(unique, standard, dense),
             near,
         )
 

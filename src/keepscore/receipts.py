@@ -13,12 +13,13 @@ __all__ = ["present_receipt", "receipt"]
 def receipt(plan: Plan, changes: list[Change]) -> Receipt:
     """The answer to a submission whose changes are known, one for each window."""
     live = plan.boards[0]
-    shown = live.board.shown if live.board.decimals else int
+    exact = live.board.shown if live.board.decimals else None
     windows: dict[str, WindowReceipt] = {}
     for span, change in zip(plan.submission.route.spans, changes, strict=True):
-        score, _, previous, rank, unique, total = change
+        stored, _, previous, rank, unique, total = change
+        score = exact(stored) if exact else stored
         moved = 0 if previous is None else previous - rank
-        windows[span.window] = WindowReceipt(span.id, shown(score), rank, previous, moved, percentile(unique, total), total)
+        windows[span.window] = WindowReceipt(span.id, score, rank, previous, moved, percentile(unique, total), total)
     return _with_headline(plan, windows, changes[0].updated)
 
 

@@ -191,7 +191,8 @@ class Loading:
     A ranking that holds just what the first one holds takes over its order, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, board: Board) -> None:
+        self._sharing = len(board.periods) > 1
         self._first: EmbeddedRanking | None = None
         #: Player and key of every row of the first ranking.
         self._known: dict[tuple[str, int, int], tuple[str, bytes]] = {}
@@ -200,6 +201,8 @@ class Loading:
 
     def keys(self, ranking: EmbeddedRanking, rows: Iterable[tuple[str, int, int]]) -> list[tuple[str, bytes]]:
         """Players and keys of some rows of a ranking."""
+        if not self._sharing:
+            return ranking.codec.encode_all(rows)
         rows = list(rows)
         if self._first is None or self._first is ranking:
             self._first = ranking
@@ -231,7 +234,7 @@ class EmbeddedEngine(RankingEngine):
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
         loaded = EmbeddedBoard(board, applied)
-        loading = Loading()
+        loading = Loading(board)
         async for name, expiry, rows, fresh in states:
             ranking = loaded.rankings.get(name)
             if ranking is None:

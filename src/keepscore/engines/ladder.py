@@ -31,9 +31,9 @@ from math import nan
 __all__ = ["Ladder", "Rung"]
 
 #: Keys in a bucket when it is made; a bucket that reaches twice this is split.
-LOAD = 400
+LOAD = 300
 #: Buckets summed up by one entry of `_strides`.
-STRIDE = 32
+STRIDE = 48
 #: Reads without a write between them after which the offsets of all buckets are worth making.
 PATIENCE = 8
 

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from keepscore.answers import Receipt
 from keepscore.errors import BadInput, InvalidField
 from keepscore.leaderboards import Leaderboards
 from keepscore.reader import View
 from keepscore.web.bodies import Number, number
-from keepscore.web.http import Answer, NoBody, NoQuery, Request, Route
+from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.web.routes import FOR_PLAYER, FOR_TOP, headers_for, idempotency_key, whole_number
 
 __all__ = ["Compat"]
@@ -22,7 +23,7 @@ __all__ = ["Compat"]
 Type = Literal["global", "regional"]
 Period = Literal["daily", "weekly", "monthly", "all_time"]
 PlayerId = int | str
-Handler = Callable[[Any], Awaitable[Answer]]
+Handler = Callable[[Any], Awaitable[Answer | Prepared]]
 
 
 class ScoreUpdate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -55,6 +56,7 @@ class Updated(msgspec.Struct):
     rank: int | None
     rank_change: int | None
     percentile: float | None
+    replayed: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class WhichQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -128,7 +130,7 @@ RENAMED = {"amount": "score_delta", "at": "timestamp", "limit": "n", "around": "
 def _in_their_words(handler: Handler) -> Handler:
     """A handler whose errors name fields as these routes do."""
 
-    async def renaming(request: Any) -> Answer:
+    async def renaming(request: Any) -> Answer | Prepared:
         try:
             return await handler(request)
         except BadInput as exc:
@@ -167,7 +169,7 @@ class Compat:
             **self._extra(body),
             idempotency_key=idempotency_key(request),
         )
-        return Answer(Updated(body.player_id, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile))
+        return Answer(_updated(body.player_id, receipt))
 
     async def increment(self, request: Request[NoQuery, ScoreIncrement]) -> Answer:
         """Add to a score."""
@@ -176,7 +178,7 @@ class Compat:
         receipt = await self._lb.increment(
             self._board, str(body.player_id), amount, **self._extra(body), idempotency_key=idempotency_key(request)
         )
-        return Answer(Updated(body.player_id, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile))
+        return Answer(_updated(body.player_id, receipt))
 
     def _extra(self, body: ScoreUpdate | ScoreIncrement) -> dict[str, Any]:
         if body.leaderboard_type == "regional" and body.region is None:
@@ -212,6 +214,10 @@ class Compat:
         around = await self._lb.reader.around(view, rank, request.query.range)
         players = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in around.standings]
         return Answer(Neighbours(around.center_rank, players), headers=headers_for(view, FOR_TOP))
+
+
+def _updated(player: PlayerId, receipt: Receipt) -> Updated:
+    return Updated(player, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile, receipt.replayed)
 
 
 def _shown(player: str) -> PlayerId:

@@ -19,7 +19,7 @@ from keepscore.answers import encode
 from keepscore.errors import BodyTooLarge, InvalidField, MalformedBody, MethodNotAllowed, UnknownRoute
 from keepscore.web.problems import problem_of
 
-__all__ = ["Answer", "AnyQuery", "App", "NoBody", "NoQuery", "Request", "Route", "Text"]
+__all__ = ["Answer", "AnyQuery", "App", "NoBody", "NoQuery", "Prepared", "Request", "Route", "Text", "decoded", "prepared"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -85,12 +85,33 @@ class Answer(NamedTuple):
     etag: bytes | None = None
 
 
+class Prepared(NamedTuple):
+    """An answer that is sent again and again: its ASGI messages, made once."""
+
+    etag: bytes
+    start: dict[str, Any]
+    body: dict[str, Any]
+
+
+def prepared(answer: Answer) -> Prepared:
+    """An answer with Text and a tag, made ready."""
+    assert type(answer.content) is Text
+    assert answer.etag is not None
+    headers = _headers(answer.content.kind, len(answer.content.body), (*answer.headers, (b"etag", answer.etag)))
+    start = {"type": "http.response.start", "status": answer.status, "headers": headers}
+    return Prepared(answer.etag, start, {"type": "http.response.body", "body": answer.content.body})
+
+
+def _headers(kind: bytes, size: int, extra: tuple[tuple[bytes, bytes], ...]) -> list[tuple[bytes, bytes]]:
+    return [(b"content-type", kind), (b"content-length", b"%d" % size), *extra]
+
+
 class Route(NamedTuple):
     """One address and method of the service. `{name}` in the path stands for a variable part."""
 
     method: str
     path: str
-    handler: Callable[[Any], Awaitable[Answer]]
+    handler: Callable[[Any], Awaitable[Answer | Prepared]]
     summary: str
     query: type[msgspec.Struct] = NoQuery
     body: Any = NoBody
@@ -138,7 +159,7 @@ class App:
             if route.body is not NoBody:
                 request.raw_body = await _read(receive, headers, route.max_body)
                 request.body = request.raw_body if decoder is None else decoded(decoder, request.raw_body)
-            answer = await route.handler(request)
+            answer: Answer | Prepared = await route.handler(request)
         except Exception as error:
             problem = problem_of(error)
             answer = Answer(Text(encode(problem), b"application/problem+json"), problem.status, _extra(error))
@@ -205,23 +226,39 @@ def _unquoted(part: str) -> str:
         raise InvalidField(f"{part!r} in the address is not percent-encoded UTF-8") from None
 
 
-async def _send(answer: Answer, headers: list[tuple[bytes, bytes]], head: bool, send: Send) -> None:
+def _is_known(etag: bytes, headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether the client has what the tag stands for."""
+    for name, value in headers:
+        if name == b"if-none-match":
+            return etag in value or value == b"*"
+    return False
+
+
+async def _send(answer: Answer | Prepared, headers: list[tuple[bytes, bytes]], head: bool, send: Send) -> None:
+    if isinstance(answer, Prepared):
+        if head or _is_known(answer.etag, headers):
+            status = 200 if head else 304
+            kept = answer.start["headers"] if head else answer.start["headers"][2:]
+            await send({"type": "http.response.start", "status": status, "headers": kept})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await send(answer.start)
+            await send(answer.body)
+        return
     content, status, extra, etag = answer
     if etag is not None:
         extra = (*extra, (b"etag", etag))
-        for name, value in headers:
-            if name == b"if-none-match" and (etag in value or value == b"*"):
-                await send({"type": "http.response.start", "status": 304, "headers": list(extra)})
-                await send({"type": "http.response.body", "body": b""})
-                return
+        if _is_known(etag, headers):
+            await send({"type": "http.response.start", "status": 304, "headers": list(extra)})
+            await send({"type": "http.response.body", "body": b""})
+            return
     if type(content) is Text:
         body, kind = content
     elif content is None:
         body, kind = b"", b"text/plain"
     else:
         body, kind = encode(content), b"application/json"
-    start = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *extra]
-    await send({"type": "http.response.start", "status": status, "headers": start})
+    await send({"type": "http.response.start", "status": status, "headers": _headers(kind, len(body), extra)})
     await send({"type": "http.response.body", "body": b"" if head else body})
 
 

@@ -27,7 +27,7 @@ from keepscore.web.bodies import (
     ViewQuery,
     number,
 )
-from keepscore.web.http import Answer, NoBody, NoQuery, Request, Route, Text, decoded
+from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route, Text, decoded, prepared
 from keepscore.web.problems import Problem
 
 __all__ = ["Api"]
@@ -69,7 +69,7 @@ class Api:
     def __init__(self, leaderboards: Leaderboards) -> None:
         self._lb = leaderboards
         #: Encoded pages, each good for the version of its ranking that its tag tells.
-        self._pages: dict[tuple[str, bytes], Answer] = {}
+        self._pages: dict[tuple[str, bytes], Prepared] = {}
 
     def routes(self) -> list[Route]:
         """All routes of `/v1`, and what load balancers ask."""
@@ -205,7 +205,7 @@ class Api:
         query: ViewQuery = request.query
         return self._lb.reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
 
-    async def top(self, request: Request[TopQuery, NoBody]) -> Answer:
+    async def top(self, request: Request[TopQuery, NoBody]) -> Answer | Prepared:
         """A page of a ranking; it is kept encoded until the ranking changes."""
         view, query = self._view(request), request.query
         etag = self._lb.reader.tag(view.ranking)
@@ -218,13 +218,13 @@ class Api:
             made = await self._lb.reader.top(view, query.limit, query.offset, query.cursor)
             return Text(answers.encode(made), b"application/json")
 
-        if view.live.board.consistency == "strong":
+        if view.strong:
             return Answer(await page(), headers=NO_STORE)
         text = await self._lb.reader.shared(key, view.ranking, page)
         if len(self._pages) >= MAX_PAGES:
             self._pages.clear()
-        answer = self._pages[key] = Answer(text, headers=FOR_TOP, etag=etag)
-        return answer
+        ready = self._pages[key] = prepared(Answer(text, headers=FOR_TOP, etag=etag))
+        return ready
 
     async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer:
         """Where a player stands."""
@@ -276,11 +276,11 @@ class Api:
 
 def headers_for(view: View, headers: Headers) -> Headers:
     """Caching headers of an answer; those of a strong board are never kept."""
-    return NO_STORE if view.live.board.consistency == "strong" else headers
+    return NO_STORE if view.strong else headers
 
 
 def _cacheable(view: View, content: object, headers: Headers, etag: bytes) -> Answer:
-    if view.live.board.consistency == "strong":
+    if view.strong:
         return Answer(content, 200, NO_STORE, None)
     return Answer(content, 200, headers, etag)
 
