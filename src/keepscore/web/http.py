@@ -49,7 +49,7 @@ class NoBody(msgspec.Struct):
 class Request(Generic[Q, B]):
     """What a handler gets."""
 
-    __slots__ = ("body", "headers", "path", "query", "query_string", "raw_body")
+    __slots__ = ("body", "headers", "path", "query", "query_string")
 
     def __init__(self, path: list[str], headers: list[tuple[bytes, bytes]], query: Q, query_string: bytes) -> None:
         #: The decoded variable parts of the path, in order.
@@ -58,7 +58,6 @@ class Request(Generic[Q, B]):
         self.query = query
         self.query_string = query_string
         self.body: B
-        self.raw_body = b""
 
     def header(self, name: bytes) -> str | None:
         """A header by its lower-case name."""
@@ -120,6 +119,10 @@ class Route(NamedTuple):
     max_body: int = MAX_BODY
 
 
+#: What is needed of a route to answer: handler, types of query and body, the body's decoder, the body's limit in bytes.
+Resolved = tuple[Callable[[Any], Awaitable[Any]], type[msgspec.Struct], Any, Any, int]
+
+
 class _Node:
     """A place in the tree of paths."""
 
@@ -128,7 +131,7 @@ class _Node:
     def __init__(self) -> None:
         self.parts: dict[str, _Node] = {}
         self.variable: _Node | None = None
-        self.routes: dict[str, tuple[Route, Any]] = {}
+        self.routes: dict[str, Resolved] = {}
 
 
 class App:
@@ -144,8 +147,8 @@ class App:
                     node.variable = node = node.variable or _Node()
                 else:
                     node = node.parts.setdefault(part, _Node())
-            decoder = None if route.body in (NoBody, bytes) else msgspec.json.Decoder(route.body)
-            node.routes[route.method] = (route, decoder)
+            decoder = None if route.body is NoBody else msgspec.json.Decoder(route.body)
+            node.routes[route.method] = route.handler, route.query, route.body, decoder, route.max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -153,19 +156,18 @@ class App:
             return
         headers = scope["headers"]
         try:
-            route, decoder, variables = self._find(scope)
+            (handler, query, body, decoder, limit), variables = self._find(scope)
             query_string = scope["query_string"]
-            request: Request[Any, Any] = Request(variables, headers, _query(route.query, query_string), query_string)
-            if route.body is not NoBody:
-                request.raw_body = await _read(receive, headers, route.max_body)
-                request.body = request.raw_body if decoder is None else decoded(decoder, request.raw_body)
-            answer: Answer | Prepared = await route.handler(request)
+            request: Request[Any, Any] = Request(variables, headers, _query(query, query_string), query_string)
+            if body is not NoBody:
+                request.body = decoded(decoder, await _read(receive, headers, limit))
+            answer = await handler(request)
         except Exception as error:
             problem = problem_of(error)
             answer = Answer(Text(encode(problem), b"application/problem+json"), problem.status, _extra(error))
         await _send(answer, headers, scope["method"] == "HEAD", send)
 
-    def _find(self, scope: Scope) -> tuple[Route, Any, list[str]]:
+    def _find(self, scope: Scope) -> tuple[Resolved, list[str]]:
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
         text = raw.decode("latin-1")
         head, _, last = text.rpartition("/")
@@ -175,11 +177,11 @@ class App:
         node = parent.parts.get(last)
         found = None if node is None else node.routes.get(method)
         if found is not None:
-            return (*found, list(variables))
+            return found, list(variables)
         if last and parent.variable is not None:
             found = parent.variable.routes.get(method)
             if found is not None:
-                return (*found, [*variables, _unquoted(last)])
+                return found, [*variables, _unquoted(last)]
         if method == "HEAD":
             return self._find({**scope, "method": "GET"})
         allowed = {*(node.routes if node else ()), *(parent.variable.routes if parent.variable and last else ())}
