@@ -96,13 +96,9 @@ def prepared(answer: Answer) -> Prepared:
     """An answer with Text and a tag, made ready."""
     assert type(answer.content) is Text
     assert answer.etag is not None
-    headers = _headers(answer.content.kind, len(answer.content.body), (*answer.headers, (b"etag", answer.etag)))
+    headers = [(b"content-type", answer.content.kind), *answer.headers, (b"etag", answer.etag)]
     start = {"type": "http.response.start", "status": answer.status, "headers": headers}
     return Prepared(answer.etag, start, {"type": "http.response.body", "body": answer.content.body})
-
-
-def _headers(kind: bytes, size: int, extra: tuple[tuple[bytes, bytes], ...]) -> list[tuple[bytes, bytes]]:
-    return [(b"content-type", kind), (b"content-length", b"%d" % size), *extra]
 
 
 class Route(NamedTuple):
@@ -239,9 +235,9 @@ def _is_known(etag: bytes, headers: list[tuple[bytes, bytes]]) -> bool:
 async def _send(answer: Answer | Prepared, headers: list[tuple[bytes, bytes]], head: bool, send: Send) -> None:
     if isinstance(answer, Prepared):
         if head or _is_known(answer.etag, headers):
-            status = 200 if head else 304
-            kept = answer.start["headers"] if head else answer.start["headers"][2:]
-            await send({"type": "http.response.start", "status": status, "headers": kept})
+            size = (b"content-length", b"%d" % len(answer.body["body"]))
+            kept = [*answer.start["headers"], size] if head else answer.start["headers"][1:]
+            await send({"type": "http.response.start", "status": 200 if head else 304, "headers": kept})
             await send({"type": "http.response.body", "body": b""})
         else:
             await send(answer.start)
@@ -260,8 +256,13 @@ async def _send(answer: Answer | Prepared, headers: list[tuple[bytes, bytes]], h
         body, kind = b"", b"text/plain"
     else:
         body, kind = encode(content), b"application/json"
-    await send({"type": "http.response.start", "status": status, "headers": _headers(kind, len(body), extra)})
-    await send({"type": "http.response.body", "body": b"" if head else body})
+    start = [(b"content-type", kind), *extra]
+    if head:
+        # The server tells the length of a body by itself, but here there is none.
+        start.append((b"content-length", b"%d" % len(body)))
+        body = b""
+    await send({"type": "http.response.start", "status": status, "headers": start})
+    await send({"type": "http.response.body", "body": body})
 
 
 @lru_cache(maxsize=4096)
