@@ -20,7 +20,6 @@ class Load(NamedTuple):
     """What one run of wrk saw. Latencies are in milliseconds."""
 
     requests: float
-    p50: float
     p99: float
     errors: int
 
@@ -62,7 +61,7 @@ def wrk(url: str, seconds: int, lua: str = "") -> Load:
     requests = re.search(r"Requests/sec:\s+([\d.]+)", out)
     assert requests is not None, out
     errors = sum(int(n) for n in re.findall(r"Non-2xx or 3xx responses: (\d+)", out))
-    return Load(float(requests[1]), _latency(out, "50%"), _latency(out, "99%"), errors)
+    return Load(float(requests[1]), _latency(out, "99%"), errors)
 
 
 def _latency(out: str, share: str) -> float:

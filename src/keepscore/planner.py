@@ -27,12 +27,12 @@ class Planner:
 
     def __init__(self, catalog: Catalog, engine: RankingEngine, writer: int, counts: dict[int, int], increments: bool) -> None:
         #: Whether the group has amounts to add: only they ask for scores that the group has set.
-        self.increments = increments
+        self._increments = increments
         self._catalog = catalog
         self._engine = engine
         self._writer = writer
         #: The number of the last planned event of each board.
-        self.counts = dict(counts)
+        self._counts = dict(counts)
         #: Scores that the group has made so far, and those of the submission that is being planned.
         self._scores: dict[tuple[Ranking, str], int] = {}
         self._made: dict[tuple[Ranking, str], int] = {}
@@ -43,9 +43,10 @@ class Planner:
         self._made = {}
         if live is not self._catalog.get(live.name):
             live, submission = self._redirected(submission)
-        if not live.board.also and submission.kind == "score" and live.board.operator != "sum" and not self.increments:
+        if not live.board.also and submission.kind == "score" and live.board.operator != "sum" and not self._increments:
             # Nearly all submissions: no board but their own, and no score that they depend on.
-            return Plan(submission, [live], *self._event(live, submission, "score", submission.amount, ranked))
+            event, update = self._event(live, submission, "score", submission.amount, ranked)
+            return Plan(submission, [live], [event], [update])
         boards = [live, *self._catalog.links(live)] if live.board.also else [live]
         # All amounts first: an error must leave nothing behind, no number that nobody uses and no score that nobody made.
         amounts = [await self._amount(target, submission, own=target is live) for target in boards]
@@ -54,17 +55,17 @@ class Planner:
         updates: list[Update] = []
         for target, (kind, amount) in zip(boards, amounts, strict=True):
             event, update = self._event(target, submission, kind, amount, ranked and target is live)
-            events += event
-            updates += update
+            events.append(event)
+            updates.append(update)
         return Plan(submission, boards, events, updates)
 
-    def _event(self, target: LiveBoard, submission: Submission, kind: Kind, amount: int, ranked: bool) -> tuple[list[Event], list[Update]]:
+    def _event(self, target: LiveBoard, submission: Submission, kind: Kind, amount: int, ranked: bool) -> tuple[Event, Update]:
         """The next event of a board, and what the engine has to do for it."""
         _, player, _, _, at, received, route, segments, game_id, metadata, _ = submission
-        n = self.counts[target.id] = self.counts.get(target.id, 0) + 1
+        n = self._counts[target.id] = self._counts.get(target.id, 0) + 1
         own = target is submission.live
         event = Event(target.id, self._writer, n, player, kind, amount, at, received, segments, game_id, metadata if own else None)
-        return [event], [target.update(event, ranked, route if own else None)]
+        return event, target.update(event, ranked, route if own else None)
 
     def _redirected(self, submission: Submission) -> tuple[LiveBoard, Submission]:
         """A submission whose board was redefined while it waited, as the new definition takes it."""
@@ -86,7 +87,7 @@ class Planner:
             low, high = board.bounds
             if not low <= amount <= high:
                 raise InvalidScore(f"score = {board.shown(amount)} is outside the bounds of board {board.name!r}")
-            if board.operator == "last" and self.increments:
+            if board.operator == "last" and self._increments:
                 self._made.update(dict.fromkeys([(ranking, submission.player) for ranking in route.rankings], amount))
             return "score", amount
         if kind == "score" and own:
