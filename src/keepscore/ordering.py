@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import NamedTuple
 
+import msgspec
+
 from keepscore.boards import Board, RankKind
 from keepscore.scoring import State
 
@@ -45,12 +47,14 @@ class Ranks(NamedTuple):
     dense: int
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, gc=False):
     """Where a player stands: the state, the three rank numbers and the number of players."""
 
     score: int
     since: int
-    ranks: Ranks
+    unique: int
+    standard: int
+    dense: int
     total: int
 
 

@@ -162,11 +162,10 @@ class Reader:
             _, window, window_id, segment = view.labels
             where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
             raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where})")
-        score, since, ranks, total = place
-        near = await self._around(view, ranks.unique, around) if around else []
+        unique, total = place.unique, place.total
+        near = await self._around(view, unique, around) if around else []
         # Written out, field by field: the hottest answer.
         board, window, window_id, segment = view.labels
-        unique, standard, dense = ranks
         definition = view.live.board
         return PlayerPlace(
             board,
@@ -175,12 +174,12 @@ class Reader:
             segment,
             player,
             self.names.get(player),
-            unique if view.rank == "unique" else standard if view.rank == "standard" else dense,
-            definition.shown(score) if definition.decimals else score,
-            _time(since),
+            unique if view.rank == "unique" else place.standard if view.rank == "standard" else place.dense,
+            definition.shown(place.score) if definition.decimals else place.score,
+            _time(place.since),
             percentile(unique, total),
             total,
-            RankNumbers(unique, standard, dense),
+            RankNumbers(unique, place.standard, place.dense),
             near,
         )
 
@@ -203,10 +202,10 @@ class Reader:
         wanted = list(dict.fromkeys(check_player(player) for player in players))
         places = await self._engine.places(view.ranking, wanted)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
-        found.sort(key=lambda pair: pair[0].ranks.unique)
+        found.sort(key=lambda pair: pair[0].unique)
         shown = view.live.board.shown
         standings = [
-            Standing(getattr(p.ranks, view.rank), player, self.names.get(player), shown(p.score), _time(p.since), 0) for p, player in found
+            Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _time(p.since), 0) for p, player in found
         ]
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
         total = found[0][0].total if found else (await self._engine.page(view.ranking, 0, 0)).total

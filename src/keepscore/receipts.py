@@ -16,10 +16,10 @@ def receipt(plan: Plan, changes: list[Change]) -> Receipt:
     exact = live.board.shown if live.board.decimals else None
     windows: dict[str, WindowReceipt] = {}
     for span, change in zip(plan.submission.route.spans, changes, strict=True):
-        stored, _, previous, rank, unique, total = change
-        score = exact(stored) if exact else stored
+        previous, rank, total = change.previous, change.rank, change.total
+        score = exact(change.score) if exact else change.score
         moved = 0 if previous is None else previous - rank
-        windows[span.window] = WindowReceipt(span.id, score, rank, previous, moved, percentile(unique, total), total)
+        windows[span.window] = WindowReceipt(span.id, score, rank, previous, moved, percentile(change.unique, total), total)
     return _with_headline(plan, windows, changes[0].updated)
 
 
@@ -32,10 +32,10 @@ async def present_receipt(plan: Plan, engine: RankingEngine, changes: list[Chang
         if place is None:
             windows[span.window] = WindowReceipt(span.id, live.board.shown(submission.amount), None, None, None, None, None)
             continue
-        rank: int = getattr(place.ranks, live.board.rank)
+        rank: int = getattr(place, live.board.rank)
         previous = changes[i].previous if changes else rank
         moved = 0 if previous is None else previous - rank
-        share = percentile(place.ranks.unique, place.total)
+        share = percentile(place.unique, place.total)
         windows[span.window] = WindowReceipt(span.id, live.board.shown(place.score), rank, previous, moved, share, place.total)
     updated = bool(changes) and live.board.shown(changes[0].score) != next(iter(windows.values())).score
     return _with_headline(plan, windows, updated)

@@ -67,7 +67,7 @@ async def _settled(
         wanted = await restated(ledger, live, player, ranking, await engine.applied(live.id) or {})
         (shown,) = await engine.states(ranking, [player])
         (place,) = await engine.places(ranking, [player])
-        row = (await engine.page(ranking, place.ranks.unique - 1, 1)).rows if place else []
+        row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
     if wanted == shown and row == ([] if wanted is None else [Row(player, *wanted)]):
         return []
     return [Difference(ranking.window, ranking.window_id, ranking.segment or None, player, _text(wanted), _text(shown))]

@@ -60,7 +60,7 @@ def ranks(board, rows, index):
 
 
 def places(board, rows):
-    return {row.player: Place(row.score, row.since, ranks(board, rows, i), len(rows)) for i, row in enumerate(rows)}
+    return {row.player: Place(row.score, row.since, *ranks(board, rows, i), len(rows)) for i, row in enumerate(rows)}
 
 
 def behind(board, rows, row):

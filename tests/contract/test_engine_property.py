@@ -128,10 +128,10 @@ async def test_changes_tell_the_ranks_before_and_after(name, history, data):
                     continue
                 old = oracle.places(board, oracle.ranked(board, before.get(ranking, {}))).get(one.player)
                 new = oracle.places(board, oracle.ranked(board, after[ranking]))[one.player]
-                assert change.previous == (old and getattr(old.ranks, board.rank))
-                assert (change.rank, change.unique) == (getattr(new.ranks, board.rank), new.ranks.unique)
+                assert change.previous == (old and getattr(old, board.rank))
+                assert (change.rank, change.unique) == (getattr(new, board.rank), new.unique)
                 assert (change.score, change.total) == (new.score, new.total)
-                assert change.updated == (old is None or old[:2] != new[:2])
+                assert change.updated == (old is None or (old.score, old.since) != (new.score, new.since))
             before = after
 
 

@@ -27,7 +27,7 @@ async def test_states(engine, ranking):
 async def test_places(engine, ranking):
     name, rows, _ = ranking
     numbers = [Ranks(1, 1, 1), Ranks(2, 2, 2), Ranks(3, 2, 2), Ranks(4, 2, 2), Ranks(5, 5, 3)]
-    places = [Place(row.score, row.since, ranks, 5) for row, ranks in zip(rows, numbers, strict=True)]
+    places = [Place(row.score, row.since, *ranks, 5) for row, ranks in zip(rows, numbers, strict=True)]
     assert await engine.places(name, ["d", "nobody", "a", "e", "c", "b"]) == [places[3], None, places[0], places[4], places[2], places[1]]
 
 
@@ -102,4 +102,4 @@ async def test_player_ids_of_any_script(engine, player, ties):
     await start(engine, live)
     await apply(engine, live, event(1, player, -5, 3), event(2, "other", -6))
     assert (await engine.page(all_time(live), 0, 1)).rows == [Row(player, -5, NOON + 3)]
-    assert (await engine.places(all_time(live), [player]))[0].ranks.unique == 1
+    assert (await engine.places(all_time(live), [player]))[0].unique == 1

@@ -1,4 +1,4 @@
-from bisect import bisect_left
+from bisect import bisect_left, insort
 
 import pytest
 from hypothesis import given, settings
@@ -61,6 +61,17 @@ class LadderBesideASortedList(RuleBasedStateMachine):
             self.model.insert(position, key)
             assert self.ladder.add(key, score_of(key)) == position
             assert self.ladder.rung(key, score_of(key)) == rung(self.model, key)
+
+    @precondition(lambda self: self.model)
+    @rule(data=st.data(), to=KEYS)
+    def move(self, data, to):
+        key = data.draw(st.sampled_from(self.model))
+        if to in self.model:
+            return
+        before = self.model.index(key)
+        self.model.remove(key)
+        insort(self.model, to)
+        assert self.ladder.move(key, score_of(key), to, score_of(to)) == (before, self.model.index(to))
 
     @rule(low=NUMBERS, count=st.integers(1, 20))
     def fill(self, low, count):

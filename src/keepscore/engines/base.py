@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from keepscore.boards import Board, RankKind
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import Kind, State
@@ -53,7 +55,7 @@ class Batch(NamedTuple):
     shadow: bool = False
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, gc=False):
     """What one event did to one player in one ranking: the rank number that was asked for, before and after.
 
     `previous` is None for a new player; `unique` is the unique rank after, whatever number was asked for.
@@ -67,7 +69,7 @@ class Change(NamedTuple):
     total: int
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct):
     """What one event did: a change for each unsegmented ranking, where ranks were asked for, and restatements that are due."""
 
     changes: list[Change]

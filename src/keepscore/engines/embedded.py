@@ -28,6 +28,9 @@ from keepscore.scoring import State, fold_for
 
 __all__ = ["EmbeddedEngine"]
 
+#: The rank numbers in the order in which they are worked out.
+_NUMBERS = Ranks._fields
+
 
 class EmbeddedRanking:
     """One ranking: each player's key, and all keys in order."""
@@ -57,38 +60,39 @@ class EmbeddedRanking:
             self.ladder.add(key, float(score), wanted=False)
         self.touched[player] = key
 
-    def ranks(self, key: bytes, score: int) -> Ranks:
+    def ranks(self, key: bytes, score: int) -> tuple[int, int, int]:
         """All rank numbers of a key, which has that score. O(log N)."""
         ladder = self.ladder
         position, groups, after_equals, before_equals = ladder.rung(key, float(score))
         if self.descending:
             unique = ladder.size - position
             standard = ladder.size - ladder.upto(float(score)) + 1 if before_equals else unique
-            return Ranks(unique, standard, ladder.groups - groups + 1)
-        return Ranks(position + 1, ladder.below(float(score)) + 1 if after_equals else position + 1, groups)
+            return unique, standard, ladder.groups - groups + 1
+        return position + 1, ladder.below(float(score)) + 1 if after_equals else position + 1, groups
 
     def stay(self, kind: RankKind, player: str, state: State) -> Change:
         """What an event did that changed nothing. O(log N)."""
         ranks = self.ranks(self.keys[player], state.score)
-        rank: int = getattr(ranks, kind)
-        return Change(state.score, False, rank, rank, ranks.unique, self.ladder.size)
+        rank = ranks[_NUMBERS.index(kind)]
+        return Change(state.score, False, rank, rank, ranks[0], self.ladder.size)
 
     def change(self, kind: RankKind, player: str, old: State | None, score: int, key: bytes) -> Change:
         """Replace a player's key by one with that score; answer the rank before and after. O(log N)."""
-        ladder = self.ladder
+        ladder, keys = self.ladder, self.keys
         previous = None
-        if old is not None:
+        if old is None:
+            position = ladder.add(key, float(score))
+        else:
+            known = keys[player]
             if kind != "unique":
-                previous = getattr(self.ranks(self.keys[player], old.score), kind)
-            total = ladder.size
-            position = ladder.remove(self.keys[player], float(old.score))
+                previous = self.ranks(known, old[0])[_NUMBERS.index(kind)]
+            before, position = ladder.move(known, float(old[0]), key, float(score))
             if kind == "unique":
-                previous = total - position if self.descending else position + 1
-        self.keys[player] = self.touched[player] = key
-        position = ladder.add(key, float(score))
+                previous = ladder.size - before if self.descending else before + 1
+        keys[player] = self.touched[player] = key
         rank = unique = ladder.size - position if self.descending else position + 1
         if kind != "unique":
-            rank = getattr(self.ranks(key, score), kind)
+            rank = self.ranks(key, score)[_NUMBERS.index(kind)]
         return Change(score, True, previous, rank, unique, ladder.size)
 
     def place(self, player: str) -> Place | None:
@@ -97,7 +101,7 @@ class EmbeddedRanking:
         if key is None:
             return None
         score, since = self.codec.state(key)
-        return Place(score, since, self.ranks(key, score), self.ladder.size)
+        return Place(score, since, *self.ranks(key, score), self.ladder.size)
 
     def page(self, offset: int, limit: int) -> Page:
         """The rows after the first `offset`. O(log N + limit)."""
@@ -109,7 +113,7 @@ class EmbeddedRanking:
             keys = self.ladder.slice(offset, offset + limit)
         decode = self.codec.decode
         rows = [decode(key) for key in keys]
-        first = self.ranks(keys[0], rows[0].score) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
+        first = Ranks(*self.ranks(keys[0], rows[0].score)) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
         return Page(rows, first, total)
 
     def offset_after(self, row: Row) -> int:
@@ -178,9 +182,9 @@ class EmbeddedBoard:
             if new != state:
                 state, key = new, ranking.codec.encode(player, *new)
             if ranked and i < wholes:
-                changes.append(ranking.change(rank, player, old, new.score, key))
+                changes.append(ranking.change(rank, player, old, new[0], key))
             else:
-                ranking.replace(player, old, key, new.score)
+                ranking.replace(player, old, key, new[0])
         return Outcome(changes, restate)
 
 

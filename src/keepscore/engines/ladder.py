@@ -30,8 +30,8 @@ from math import nan
 
 __all__ = ["Ladder", "Rung"]
 
-#: Keys in a bucket when it is made; a bucket that reaches twice this is split.
-LOAD = 300
+#: Keys in a bucket when it is made; a bucket that reaches twice this is split. Sizes below 257 are numbers that Python has ready.
+LOAD = 128
 #: Buckets summed up by one entry of `_strides`.
 STRIDE = 48
 #: Reads without a write between them after which the offsets of all buckets are worth making.
@@ -240,6 +240,34 @@ class Ladder:
                 del bucket.keys[inside], scores[inside]
                 return self._resize(at, inside, -1, wanted)
         return self._remove_among_equals(key, score)
+
+    def move(self, key: bytes, score: float, to_key: bytes, to_score: float) -> tuple[int, int]:
+        """Replace a key by another: `remove` and `add`. Answer both positions. The hottest write: written out for scores of one key."""
+        maxes, sizes, strides = self._maxes, self._sizes, self._strides
+        at, to = bisect_left(maxes, score), bisect_left(maxes, to_score)
+        if at == len(maxes) or to == len(maxes):
+            return self.remove(key, score), self.add(to_key, to_score)
+        bucket, to_bucket = self._buckets[at], self._buckets[to]
+        scores, to_scores = bucket.scores, to_bucket.scores
+        inside, to_inside = bisect_left(scores, score), bisect_left(to_scores, to_score)
+        alone = inside + 1 < len(scores) and scores[inside + 1] != score and bucket.keys[inside] is key
+        if not alone or to_scores[to_inside] == to_score or len(to_bucket.keys) + 1 >= 2 * LOAD:
+            return self.remove(key, score), self.add(to_key, to_score)
+        del bucket.keys[inside], scores[inside]
+        if to == at and to_inside > inside:
+            to_inside -= 1
+        to_bucket.keys.insert(to_inside, to_key)
+        to_scores.insert(to_inside, to_score)
+        stride, to_stride = at // STRIDE, to // STRIDE
+        before = sum(strides[:stride]) + sum(sizes[stride * STRIDE : at]) + inside
+        if at != to:
+            sizes[at] -= 1
+            strides[stride] -= 1
+            sizes[to] += 1
+            strides[to_stride] += 1
+        if self._reads:
+            self._written()
+        return before, sum(strides[:to_stride]) + sum(sizes[to_stride * STRIDE : to]) + to_inside
 
     def _remove_among_equals(self, key: bytes, score: float) -> int:
         at = self._find(key, score)

@@ -19,7 +19,7 @@ from keepscore.answers import encode
 from keepscore.errors import BodyTooLarge, InvalidField, MalformedBody, MethodNotAllowed, UnknownRoute
 from keepscore.web.problems import problem_of
 
-__all__ = ["Answer", "AnyQuery", "App", "NoBody", "NoQuery", "Prepared", "Request", "Route", "Text", "decoded", "prepared"]
+__all__ = ["Answer", "AnyQuery", "App", "NoBody", "NoQuery", "Prepared", "Request", "Route", "Text", "decoded", "start_of"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -80,25 +80,19 @@ class Answer(NamedTuple):
     content: Any
     status: int = 200
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    #: What changes when the content does. With it, a client that knows the content gets 304.
-    etag: bytes | None = None
 
 
-class Prepared(NamedTuple):
-    """An answer that is sent again and again: its ASGI messages, made once."""
+class Prepared(msgspec.Struct):
+    """An answer in JSON as its ASGI messages, of which one or both were made before. With the tag, a client may know it."""
 
     etag: bytes
     start: dict[str, Any]
     body: dict[str, Any]
 
 
-def prepared(answer: Answer) -> Prepared:
-    """An answer with Text and a tag, made ready."""
-    assert type(answer.content) is Text
-    assert answer.etag is not None
-    headers = [(b"content-type", answer.content.kind), *answer.headers, (b"etag", answer.etag)]
-    start = {"type": "http.response.start", "status": answer.status, "headers": headers}
-    return Prepared(answer.etag, start, {"type": "http.response.body", "body": answer.content.body})
+def start_of(etag: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> dict[str, Any]:
+    """The message that begins a JSON answer with that tag."""
+    return {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json"), *headers, (b"etag", etag)]}
 
 
 class Route(NamedTuple):
@@ -115,8 +109,9 @@ class Route(NamedTuple):
     max_body: int = MAX_BODY
 
 
-#: What is needed of a route to answer: handler, types of query and body, the body's decoder, the body's limit in bytes.
-Resolved = tuple[Callable[[Any], Awaitable[Any]], type[msgspec.Struct], Any, Any, int]
+#: What is needed of a route to answer: handler, type of the query, the query of a request without one, the body's decoder (None: no
+#: body is read), the body's limit in bytes.
+Resolved = tuple[Callable[[Any], Awaitable[Any]], type[msgspec.Struct], msgspec.Struct, Any, int]
 
 
 class _Node:
@@ -144,7 +139,7 @@ class App:
                 else:
                     node = node.parts.setdefault(part, _Node())
             decoder = None if route.body is NoBody else msgspec.json.Decoder(route.body)
-            node.routes[route.method] = route.handler, route.query, route.body, decoder, route.max_body
+            node.routes[route.method] = route.handler, route.query, route.query(), decoder, route.max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -152,12 +147,17 @@ class App:
             return
         headers = scope["headers"]
         try:
-            (handler, query, body, decoder, limit), variables = self._find(scope)
+            (handler, kind, query, decoder, limit), variables = self._find(scope)
             query_string = scope["query_string"]
-            request: Request[Any, Any] = Request(variables, headers, _query(query, query_string), query_string)
-            if body is not NoBody:
+            request: Request[Any, Any] = Request(variables, headers, _query(kind, query_string) if query_string else query, query_string)
+            if decoder is not None:
                 request.body = decoded(decoder, await _read(receive, headers, limit))
             answer = await handler(request)
+            if type(answer) is Prepared and scope["method"] == "GET" and not _is_known(answer.etag, headers):
+                # Nearly all reads.
+                await send(answer.start)
+                await send(answer.body)
+                return
         except Exception as error:
             problem = problem_of(error)
             answer = Answer(Text(encode(problem), b"application/problem+json"), problem.status, _extra(error))
@@ -234,22 +234,13 @@ def _is_known(etag: bytes, headers: list[tuple[bytes, bytes]]) -> bool:
 
 async def _send(answer: Answer | Prepared, headers: list[tuple[bytes, bytes]], head: bool, send: Send) -> None:
     if isinstance(answer, Prepared):
-        if head or _is_known(answer.etag, headers):
-            size = (b"content-length", b"%d" % len(answer.body["body"]))
-            kept = [*answer.start["headers"], size] if head else answer.start["headers"][1:]
-            await send({"type": "http.response.start", "status": 200 if head else 304, "headers": kept})
-            await send({"type": "http.response.body", "body": b""})
-        else:
-            await send(answer.start)
-            await send(answer.body)
+        size = (b"content-length", b"%d" % len(answer.body["body"]))
+        known = _is_known(answer.etag, headers)
+        kept = answer.start["headers"][1:] if known else [*answer.start["headers"], size]
+        await send({"type": "http.response.start", "status": 304 if known else 200, "headers": kept})
+        await send({"type": "http.response.body", "body": b"" if known or head else answer.body["body"]})
         return
-    content, status, extra, etag = answer
-    if etag is not None:
-        extra = (*extra, (b"etag", etag))
-        if _is_known(etag, headers):
-            await send({"type": "http.response.start", "status": 304, "headers": list(extra)})
-            await send({"type": "http.response.body", "body": b""})
-            return
+    content, status, extra = answer
     if type(content) is Text:
         body, kind = content
     elif content is None:
@@ -268,8 +259,6 @@ async def _send(answer: Answer | Prepared, headers: list[tuple[bytes, bytes]], h
 @lru_cache(maxsize=4096)
 def _query(kind: type[msgspec.Struct], text: bytes) -> Any:
     """A typed query. Clients ask the same again and again: parsed ones are remembered, and nobody changes them."""
-    if not text:
-        return kind()
     try:
         pairs = dict(parse_qsl(text.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=20))
         return msgspec.convert(pairs, kind, strict=False)
@@ -281,10 +270,9 @@ def _query(kind: type[msgspec.Struct], text: bytes) -> Any:
 
 
 async def _read(receive: Receive, headers: list[tuple[bytes, bytes]], limit: int) -> bytes:
-    too_large = BodyTooLarge(f"the body is larger than {limit} bytes, the most that this address takes")
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and int(value) > limit:
-            raise too_large
+            raise _too_large(limit)
     message = await receive()
     body: bytes = message.get("body", b"")
     if message.get("more_body"):
@@ -295,11 +283,15 @@ async def _read(receive: Receive, headers: list[tuple[bytes, bytes]], limit: int
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
             if size > limit:
-                raise too_large
+                raise _too_large(limit)
         body = b"".join(chunks)
     if len(body) > limit:
-        raise too_large
+        raise _too_large(limit)
     return body
+
+
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(f"the body is larger than {limit} bytes, the most that this address takes")
 
 
 def decoded(decoder: msgspec.json.Decoder[Any], body: bytes | msgspec.Raw) -> Any:

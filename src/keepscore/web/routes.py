@@ -27,7 +27,7 @@ from keepscore.web.bodies import (
     ViewQuery,
     number,
 )
-from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route, Text, decoded, prepared
+from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route, decoded, start_of
 from keepscore.web.problems import Problem
 
 __all__ = ["Api"]
@@ -70,6 +70,8 @@ class Api:
         self._lb = leaderboards
         #: Encoded pages, each good for the version of its ranking that its tag tells.
         self._pages: dict[tuple[str, bytes], Prepared] = {}
+        #: How answers of a ranking's version begin.
+        self._starts: dict[tuple[bytes, Headers], dict[str, Any]] = {}
 
     def routes(self) -> list[Route]:
         """All routes of `/v1`, and what load balancers ask."""
@@ -214,41 +216,54 @@ class Api:
         if known is not None and known.etag == etag:
             return known
 
-        async def page() -> Text:
+        async def page() -> Answer | Prepared:
             made = await self._lb.reader.top(view, query.limit, query.offset, query.cursor)
-            return Text(answers.encode(made), b"application/json")
+            return self._cacheable(view, made, FOR_TOP, etag)
 
         if view.strong:
-            return Answer(await page(), headers=NO_STORE)
-        text = await self._lb.reader.shared(key, view.ranking, page)
+            return await page()
+        ready = await self._lb.reader.shared(key, view.ranking, page)
         if len(self._pages) >= MAX_PAGES:
             self._pages.clear()
-        ready = self._pages[key] = prepared(Answer(text, headers=FOR_TOP, etag=etag))
+        if isinstance(ready, Prepared):
+            self._pages[key] = ready
         return ready
 
-    async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer:
-        """Where a player stands."""
-        view = self._view(request)
-        etag = self._lb.reader.tag(view.ranking)
-        place = await self._lb.reader.player(view, request.path[1], request.query.around)
-        return _cacheable(view, place, FOR_PLAYER, etag)
+    def _cacheable(self, view: View, content: object, headers: Headers, etag: bytes) -> Answer | Prepared:
+        """An answer that may be kept, unless the board is strong."""
+        if view.strong:
+            return Answer(content, headers=NO_STORE)
+        start = self._starts.get((etag, headers))
+        if start is None:
+            if len(self._starts) >= MAX_PAGES:
+                self._starts.clear()
+            start = self._starts[etag, headers] = start_of(etag, headers)
+        return Prepared(etag, start, {"type": "http.response.body", "body": answers.encode(content)})
 
-    async def around(self, request: Request[AroundQuery, NoBody]) -> Answer:
+    async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer | Prepared:
+        """Where a player stands."""
+        query, reader = request.query, self._lb.reader
+        view = reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
+        etag = reader.tag(view.ranking)
+        place = await reader.player(view, request.path[1], query.around)
+        return self._cacheable(view, place, FOR_PLAYER, etag)
+
+    async def around(self, request: Request[AroundQuery, NoBody]) -> Answer | Prepared:
         """The players around a rank."""
         rank = whole_number("rank", request.path[1])
         view = self._view(request)
         etag = self._lb.reader.tag(view.ranking)
-        return _cacheable(view, await self._lb.reader.around(view, rank, request.query.around), FOR_TOP, etag)
+        return self._cacheable(view, await self._lb.reader.around(view, rank, request.query.around), FOR_TOP, etag)
 
     async def lookup(self, request: Request[ViewQuery, LookupBody]) -> Answer:
         """Some players in rank order."""
         return Answer(await self._lb.reader.lookup(self._view(request), request.body.player_ids))
 
-    async def count(self, request: Request[CountQuery, NoBody]) -> Answer:
+    async def count(self, request: Request[CountQuery, NoBody]) -> Answer | Prepared:
         """How many players."""
         view = self._view(request)
         etag = self._lb.reader.tag(view.ranking)
-        return _cacheable(view, await self._lb.reader.count(view, request.query.min, request.query.max), FOR_PLAYER, etag)
+        return self._cacheable(view, await self._lb.reader.count(view, request.query.min, request.query.max), FOR_PLAYER, etag)
 
     async def verify(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Compare a board with the ledger."""
@@ -277,12 +292,6 @@ class Api:
 def headers_for(view: View, headers: Headers) -> Headers:
     """Caching headers of an answer; those of a strong board are never kept."""
     return NO_STORE if view.strong else headers
-
-
-def _cacheable(view: View, content: object, headers: Headers, etag: bytes) -> Answer:
-    if view.strong:
-        return Answer(content, 200, NO_STORE, None)
-    return Answer(content, 200, headers, etag)
 
 
 def _definition(info: BoardInfo) -> dict[str, Any]:

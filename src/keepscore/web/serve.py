@@ -8,7 +8,6 @@ import ipaddress
 import logging
 import signal
 import socket
-import sys
 from collections.abc import Callable
 
 import uvloop
@@ -21,9 +20,6 @@ from keepscore.leaderboards import Leaderboards
 from keepscore.web.app import make_app
 
 __all__ = ["check_server", "make_server", "run_service"]
-
-#: Seconds after which a thread that works lets another one work that waits.
-SWITCH_INTERVAL = 0.0005
 
 
 def check_server(settings: Settings) -> None:
@@ -68,8 +64,6 @@ async def _serve(settings: Settings, started: Callable[[str], None]) -> None:
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
-        # The ledger's threads wait for the interpreter's lock after every statement; by default for up to 5 ms.
-        sys.setswitchinterval(SWITCH_INTERVAL)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         url = f"http://{host}:{settings.port}"
         await leaderboards.ledger.announce(url)
