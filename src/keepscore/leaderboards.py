@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
+from keepscore.applier import Applier
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard, check_links
 from keepscore.connect import engine_from_url, feed_for, ledger_from_url
@@ -85,10 +86,11 @@ class Leaderboards:
     async def __aenter__(self) -> Leaderboards:
         number = await self.ledger.open(self.clock())
         try:
-            self._writer = Writer(number, self._catalog, self.ledger, self._engine, self._feed)
+            self._applier = Applier(number, self._catalog, self.ledger, self._engine)
+            self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier)
             self.reader = Reader(self._catalog, self._engine, self._feed, await self.ledger.secret(), self.clock)
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._writer, self.clock)
-            self._writer.reloaded = self._keeper.rests_on
+            self._applier.reloaded = self._keeper.rests_on
             await self._load()
         except BaseException:
             await self.ledger.close()
@@ -364,10 +366,10 @@ class Leaderboards:
     async def _activate(self, live: LiveBoard) -> None:
         """Build a board's rankings beside those that are read, catch up with what is written meanwhile, and swap."""
         checkpoint = await load_engine(self.ledger, self._engine, live)
-        while await self._writer.catch_up(live, shadow=True) > 1000:
+        while await self._applier.catch_up(live, shadow=True) > 1000:
             pass
         async with self._writer.quiet:
-            await self._writer.catch_up(live, shadow=True)
+            await self._applier.catch_up(live, shadow=True)
             await self._engine.promote(live.id)
             self._keeper.rests_on(live, checkpoint)
             self._catalog.put(live.record)

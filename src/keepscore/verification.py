@@ -12,6 +12,7 @@ from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.replay import fold_ledger, restated
 from keepscore.scoring import State
+from keepscore.writer import Quiet
 
 __all__ = ["verify_board"]
 
@@ -21,7 +22,7 @@ MAX_DIFFERENCES = 1000
 CHUNK = 1000
 
 
-async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, quiet: asyncio.Lock) -> Verification:
+async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, quiet: Quiet) -> Verification:
     """Compare all that the engine shows of a board with the fold of its events. O(events + states).
 
     While it runs, scores come in: whoever differs is looked at once more with the writer held (`quiet`), one by one.
@@ -59,9 +60,7 @@ async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, ex
     return [*found, *expected]
 
 
-async def _settled(
-    ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, quiet: asyncio.Lock
-) -> list[Difference]:
+async def _settled(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, quiet: Quiet) -> list[Difference]:
     """The difference that one player makes while nothing is on its way, if there is one."""
     async with quiet:
         wanted = await restated(ledger, live, player, ranking, await engine.applied(live.id) or {})
@@ -73,7 +72,7 @@ async def _settled(
     return [Difference(ranking.window, ranking.window_id, ranking.segment or None, player, _text(wanted), _text(shown))]
 
 
-async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: asyncio.Lock) -> list[Difference]:
+async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: Quiet) -> list[Difference]:
     async with quiet:
         recorded, applied = await ledger.positions(live.id), await engine.applied(live.id) or {}
     return [

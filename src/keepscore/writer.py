@@ -1,7 +1,8 @@
-"""The write path: group commit, the watermark, healing.
+"""The write path: group commit.
 
 All that is waiting becomes one group: one ledger transaction, one engine call; what arrives meanwhile is the next. Answers go out
-when both are done. A caller that goes away takes nothing with it: the group belongs to the writer's own task.
+when both are done. While a group is recorded in the ledger, the one before it is applied to the engine. A caller that goes away takes
+nothing with it: the group belongs to the writer's own task.
 """
 
 from __future__ import annotations
@@ -9,30 +10,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Set
+from types import TracebackType
+from typing import Any, NamedTuple
 
 import msgspec
 
 from keepscore.answers import BatchReceipt, Receipt, Rejection, encode
-from keepscore.catalog import Catalog, LiveBoard
-from keepscore.engines.base import Batch, Gap, Outcome, Ranking, RankingEngine, Update
+from keepscore.applier import Applier
+from keepscore.catalog import Catalog
+from keepscore.engines.base import Outcome, RankingEngine
 from keepscore.errors import IdempotencyKeyReused, KeepscoreError, Overloaded
 from keepscore.feeds.base import Feed
 from keepscore.guard import Submission
-from keepscore.ledgers.base import Answered, Checkpoint, Claim, DuplicateKeys, Ledger
+from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
 from keepscore.receipts import present_receipt, receipt
-from keepscore.replay import load_engine, restated
 
-__all__ = ["Ticket", "Writer"]
+__all__ = ["Quiet", "Ticket", "Writer"]
 
 #: Submissions that one group takes up, unless a single request brings more.
 GROUP = 1000
 #: Submissions that may wait; more are refused.
 MAX_WAITING = 100_000
-#: How often one engine call is tried after healing: each try gets at least as far as the one before.
-MAX_TRIES = 5
 #: Bytes of an answer that are kept for retries; of a larger one only the counts are.
 MAX_ANSWER = 1 << 20
 
@@ -62,20 +62,51 @@ class Ticket(msgspec.Struct):
             self.answer.set_result(answer)
 
 
-class Writer:
-    """Writes all submissions of this process. `quiet` is held while a group is on its way."""
+class Group(NamedTuple):
+    """Requests that are recorded, and what they became, by the identity of the submission."""
 
-    def __init__(self, number: int, catalog: Catalog, ledger: Ledger, engine: RankingEngine, feed: Feed) -> None:
-        self.number = number
-        self.quiet = asyncio.Lock()
+    tickets: list[Ticket]
+    plans: dict[int, Plan]
+
+    @property
+    def keys(self) -> set[tuple[int, str]]:
+        """The idempotency keys of the requests, each with its board."""
+        return {ticket.claim[:2] for ticket in self.tickets if ticket.claim is not None}
+
+
+class Quiet:
+    """Held while groups are on their way; whoever else holds it finds ledger and engine at rest."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        #: How many wait for it, or hold it.
+        self.wanted = 0
+
+    async def __aenter__(self) -> None:
+        self.wanted += 1
+        try:
+            await self.lock.acquire()
+        except BaseException:
+            self.wanted -= 1
+            raise
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.wanted -= 1
+        self.lock.release()
+
+
+class Writer:
+    """Writes all submissions of this process."""
+
+    def __init__(self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, feed: Feed, applier: Applier) -> None:
+        self.quiet = Quiet()
         #: Events recorded since the process started.
         self.recorded = 0
-        #: Called when a board that the engine had lost was loaded again.
-        self.reloaded: Callable[[LiveBoard, Checkpoint | None], None] = lambda live, checkpoint: None
         self._catalog = catalog
         self._ledger = ledger
         self._engine = engine
         self._feed = feed
+        self._applier = applier
         self._waiting: deque[Ticket] = deque()
         self._size = 0
         self._wake = asyncio.Event()
@@ -83,8 +114,6 @@ class Writer:
         self._counts: dict[int, int] = {}
         #: Whether it is not known if the last group was recorded.
         self._unsure = False
-        #: Updates that the engine may have applied without a word, on boards where a late one would need restating.
-        self._doubtful: list[tuple[LiveBoard, Update]] = []
         #: Answers that the next transaction records.
         self._answers: dict[Claim, bytes] = {}
         self._stopping = False
@@ -122,21 +151,32 @@ class Writer:
                 continue
             # Requests that are being read now come along: the fewer groups, the less there is to do for each submission.
             await asyncio.sleep(0)
-            async with self.quiet:
-                group = self._take()
-                try:
-                    await self._commit(group)
-                except Exception as exc:
-                    if not isinstance(exc, KeepscoreError):
-                        log.exception("a group of submissions failed")
-                    for ticket in group:
-                        ticket.settle(exc)
+            async with self.quiet.lock:
+                await self._write()
 
-    def _take(self) -> list[Ticket]:
-        """The next group. Of several requests with one key, the later ones wait until the ledger knows the key."""
+    async def _write(self) -> None:
+        """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
+        recorded = await self._record(self._take(set()))
+        while recorded is not None:
+            overlap = self._engine.elsewhere and not self._unsure and not self.quiet.wanted
+            tickets = self._take(recorded.keys) if overlap else []
+            recording = None
+            if tickets and not any(self._looks(ticket) for ticket in tickets):
+                recording = asyncio.ensure_future(self._record(tickets))
+                # Until it waits for the ledger.
+                await asyncio.sleep(0)
+            await self._finish(recorded)
+            if tickets and recording is None:
+                # They depend on the scores, which are known only now.
+                recorded = await self._record(tickets)
+            else:
+                recorded = await recording if recording else None
+
+    def _take(self, busy: Set[tuple[int, str]]) -> list[Ticket]:
+        """The next group. Of several requests with one key, the later ones wait until the first has its answer."""
         group: list[Ticket] = []
         later: list[Ticket] = []
-        keys: set[tuple[int, str]] = set()
+        keys = set(busy)
         size = 0
         while self._waiting and (not group or size + len(self._waiting[0].submissions) <= GROUP):
             ticket = self._waiting.popleft()
@@ -162,54 +202,66 @@ class Writer:
 
     # -- one group ------------------------------------------------------------------------------------------------------
 
-    async def _commit(self, tickets: list[Ticket]) -> None:
-        if self._unsure:
-            await self._settle_outcome()
-        await self._catch_up_for(tickets)
-        while tickets:
-            plans = await self._plan(tickets)
-            try:
-                await self._record(tickets, plans)
-            except DuplicateKeys as duplicates:
-                for ticket in tickets:
-                    if ticket.claim is not None and ticket.claim in duplicates.answered:
-                        await self._replay(ticket, ticket.claim, duplicates.answered[ticket.claim])
-                tickets = [ticket for ticket in tickets if ticket.claim not in duplicates.answered]
-                continue
-            outcomes = await self._apply(plans)
+    async def _record(self, tickets: list[Ticket]) -> Group | None:
+        """Record a group in the ledger. Requests that cannot be recorded get their answer here."""
+        try:
+            if self._unsure:
+                await self._settle_outcome()
+            await self._catch_up_for(tickets)
+            while tickets:
+                plans = await self._plan(tickets)
+                try:
+                    await self._append(tickets, plans)
+                except DuplicateKeys as duplicates:
+                    for ticket in tickets:
+                        if ticket.claim is not None and ticket.claim in duplicates.answered:
+                            await self._replay(ticket, ticket.claim, duplicates.answered[ticket.claim])
+                    tickets = [ticket for ticket in tickets if ticket.claim not in duplicates.answered]
+                else:
+                    return Group(tickets, plans)
+        except Exception as exc:
+            _fail(tickets, exc)
+        return None
+
+    async def _finish(self, group: Group) -> None:
+        """Apply a recorded group to the engine, tell the feed, and answer."""
+        tickets, plans = group
+        try:
+            outcomes = await self._applier.apply(plans)
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
             await self._reply(tickets, plans, outcomes)
-            return
+        except Exception as exc:
+            _fail(tickets, exc)
 
     async def _settle_outcome(self) -> None:
         """Find out how far this writer's events are recorded, after an append that ended in an error, and apply those."""
         for live in self._catalog:
-            last = (await self._ledger.positions(live.id)).get(self.number, 0)
+            last = (await self._ledger.positions(live.id)).get(self._applier.number, 0)
             if last != self._counts.get(live.id, 0):
                 self._counts[live.id] = last
-                await self.catch_up(live)
+                await self._applier.catch_up(live)
         self._unsure = False
+
+    @staticmethod
+    def _looks(ticket: Ticket) -> bool:
+        """Whether what a request becomes depends on scores that there are."""
+        return any(
+            submission.kind != "score" or submission.live.board.operator == "sum" or submission.live.board.also
+            for _, submission in ticket.submissions
+        )
 
     async def _catch_up_for(self, tickets: list[Ticket]) -> None:
         """Bring boards up to date on which a submission depends on the score that there is."""
-        boards = {
-            live
-            for ticket in tickets
-            for _, submission in ticket.submissions
-            if submission.kind != "score" or submission.live.board.operator == "sum" or submission.live.board.also
-            for live in (submission.live, *self._catalog.links(submission.live))
-        }
-        for live in boards:
-            applied = await self._engine.applied(live.id)
-            if applied is None or applied.get(self.number, 0) != self._counts.get(live.id, 0):
-                await self._heal(Gap(live.id, None if applied is None else applied.get(self.number, 0)))
+        boards = {submission.live for ticket in tickets if self._looks(ticket) for _, submission in ticket.submissions}
+        for live in {linked for board in boards for linked in (board, *self._catalog.links(board))}:
+            await self._applier.ensure(live, self._counts.get(live.id, 0))
 
     async def _plan(self, tickets: list[Ticket]) -> dict[int, Plan]:
         """Plans by the identity of their submission, in order; what cannot be planned is answered or rejected."""
         increments = any(submission.kind != "score" for ticket in tickets for _, submission in ticket.submissions)
-        planner = Planner(self._catalog, self._engine, self.number, self._counts, increments)
+        planner = Planner(self._catalog, self._engine, self._applier.number, self._counts, increments)
         plans: dict[int, Plan] = {}
         for ticket in tickets:
             for index, submission in list(ticket.submissions):
@@ -228,7 +280,7 @@ class Writer:
                         ticket.settle(exc)
         return plans
 
-    async def _record(self, tickets: list[Ticket], plans: dict[int, Plan]) -> None:
+    async def _append(self, tickets: list[Ticket], plans: dict[int, Plan]) -> None:
         events = [event for plan in plans.values() for event in plan.events]
         if not events:
             return
@@ -276,90 +328,6 @@ class Writer:
             answer.replayed = True
         return answer
 
-    # -- the engine -----------------------------------------------------------------------------------------------------
-
-    async def _apply(self, plans: dict[int, Plan]) -> dict[int, Outcome]:
-        """Apply planned events; answer the outcomes on the submissions' own boards that the engine tells."""
-        grouped: dict[int, tuple[LiveBoard, list[Update], list[int | None]]] = {}
-        first: dict[int, int] = {}
-        for key, plan in plans.items():
-            for live, event, update in zip(plan.boards, plan.events, plan.updates, strict=True):
-                _, updates, names = grouped.setdefault(live.id, (live, [], []))
-                updates.append(update)
-                names.append(key if live is plan.boards[0] else None)
-                first.setdefault(live.id, event.n)
-        batches = [
-            Batch(board, self.number, first[board] - 1, first[board] - 1 + len(updates), updates, live.board.rank)
-            for board, (live, updates, _) in grouped.items()
-        ]
-        try:
-            answers = await self._apply_healing(batches)
-        except BaseException:
-            self._doubtful += [
-                (live, update) for live, updates, _ in grouped.values() for update in updates if live.board.operator == "last"
-            ]
-            raise
-        for live, update in self._doubtful:
-            await self._restate(live, update, update.rankings, await self._engine.applied(live.id) or {})
-        self._doubtful.clear()
-        outcomes: dict[int, Outcome] = {}
-        for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
-            if not found and live.board.operator == "last":
-                # They had been applied already, and nobody told whether one of them came late.
-                for update in updates:
-                    await self._restate(live, update, update.rankings, await self._engine.applied(live.id) or {})
-            for update, name, outcome in zip(updates, names, found, strict=bool(found)):
-                if outcome.restate:
-                    await self._restate(live, update, outcome.restate, await self._engine.applied(live.id) or {})
-                if name is not None:
-                    outcomes[name] = outcome
-        return outcomes
-
-    async def _apply_healing(self, batches: list[Batch]) -> list[list[Outcome]]:
-        for _ in range(MAX_TRIES):
-            try:
-                return await self._engine.apply(batches)
-            except Gap as gap:
-                log.warning("healing: %s", gap)
-                await self._heal(gap)
-        return await self._engine.apply(batches)
-
-    async def _heal(self, gap: Gap) -> None:
-        """Close a gap between the ledger and the engine: replay what is missing, or rebuild a board that the engine has lost."""
-        live = next((live for live in self._catalog if live.id == gap.board), None)
-        if live is None:
-            return
-        if gap.applied is None:
-            checkpoint = await load_engine(self._ledger, self._engine, live)
-            await self._engine.promote(live.id)
-            self.reloaded(live, checkpoint)
-        else:
-            await self.catch_up(live)
-
-    async def catch_up(self, live: LiveBoard, shadow: bool = False) -> int:
-        """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
-        applied = await self._engine.applied(live.id, shadow) or {}
-        done = 0
-        async for events in self._ledger.events(live.id, applied):
-            for writer in sorted({event.writer for event in events}):
-                mine = [event for event in events if event.writer == writer]
-                updates = [live.update(event) for event in mine]
-                batch = Batch(live.id, writer, applied.get(writer, 0), mine[-1].n, updates, live.board.rank, shadow)
-                (outcomes,) = await self._engine.apply([batch])
-                applied[writer] = mine[-1].n
-                for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):
-                    await self._restate(live, update, outcome.restate, applied, shadow)
-                done += len(mine)
-        return done
-
-    async def _restate(
-        self, live: LiveBoard, update: Update, rankings: Iterable[Ranking], upto: Mapping[int, int], shadow: bool = False
-    ) -> None:
-        """Recompute a player whose event came late."""
-        for ranking in rankings:
-            state = await restated(self._ledger, live, update.player, ranking, upto)
-            await self._engine.restate(ranking, update.player, state, shadow)
-
     # -- answers --------------------------------------------------------------------------------------------------------
 
     async def _reply(self, tickets: list[Ticket], plans: dict[int, Plan], outcomes: dict[int, Outcome]) -> None:
@@ -385,6 +353,13 @@ class Writer:
         if ticket.ranked:
             answer.results = receipts
         return answer
+
+
+def _fail(tickets: list[Ticket], error: Exception) -> None:
+    if not isinstance(error, KeepscoreError):
+        log.exception("a group of submissions failed", exc_info=error)
+    for ticket in tickets:
+        ticket.settle(error)
 
 
 def _kept(answer: Receipt | BatchReceipt) -> bytes:

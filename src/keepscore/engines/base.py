@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -118,6 +118,9 @@ class Dirty(NamedTuple):
 
 class RankingEngine(ABC):
     """Rankings with their watermarks. Every method is safe to repeat."""
+
+    #: Whether the work is done outside of this process, so that it can do something else meanwhile.
+    elsewhere: ClassVar[bool] = False
 
     @abstractmethod
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:

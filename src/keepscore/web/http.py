@@ -270,15 +270,20 @@ def _query(kind: type[msgspec.Struct], text: bytes) -> Any:
 
 
 async def _read(receive: Receive, headers: list[tuple[bytes, bytes]], limit: int) -> bytes:
+    # A server may tell only with one more, empty message that a body is whole. Whoever knows its length need not wait for that.
+    length = -1
     for name, value in headers:
-        if name == b"content-length" and value.isdigit() and int(value) > limit:
-            raise _too_large(limit)
+        if name == b"content-length" and value.isdigit():
+            length = int(value)
+            break
+    if length > limit:
+        raise _too_large(limit)
     message = await receive()
     body: bytes = message.get("body", b"")
-    if message.get("more_body"):
+    if len(body) != length and message.get("more_body"):
         chunks = [body]
         size = len(body)
-        while message.get("more_body"):
+        while size != length and message.get("more_body"):
             message = await receive()
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
