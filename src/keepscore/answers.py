@@ -60,6 +60,8 @@ class Receipt(msgspec.Struct, gc=False):
     windows: dict[str, WindowReceipt]
     #: True where the same idempotency key was answered before: this is that answer.
     replayed: bool | UnsetType = UNSET
+    #: True where the submission is recorded, and will be ranked when the engine is back: ranks are null until then.
+    pending: bool | UnsetType = UNSET
 
 
 class Rejection(msgspec.Struct):
@@ -79,6 +81,8 @@ class BatchReceipt(msgspec.Struct):
     replayed: bool | UnsetType = UNSET
     #: How many of the accepted have an idempotency key of their own that was answered before.
     duplicates: int | UnsetType = UNSET
+    #: True where all is recorded, and will be ranked when the engine is back.
+    pending: bool | UnsetType = UNSET
 
 
 class Standing(msgspec.Struct, gc=False):
@@ -88,7 +92,7 @@ class Standing(msgspec.Struct, gc=False):
     player_id: str
     name: str | None
     score: Score
-    since: datetime
+    since: datetime | None
     rank_change: int
 
 
@@ -124,7 +128,7 @@ class PlayerPlace(msgspec.Struct, gc=False):
     name: str | None
     rank: int
     score: Score
-    since: datetime
+    since: datetime | None
     percentile: float
     total_players: int
     ranks: RankNumbers

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Batch, Gap, Outcome, Ranking, RankingEngine, Update
+from keepscore.errors import EngineUnavailable
 from keepscore.ledgers.base import Checkpoint, Ledger
 from keepscore.planner import Plan
 from keepscore.replay import load_engine, restated
@@ -18,6 +20,10 @@ __all__ = ["Applier"]
 
 #: How often one engine call is tried after healing: each try gets at least as far as the one before.
 MAX_TRIES = 5
+#: How often a player is restated while others change the board.
+MAX_RESTATES = 100
+#: Events that one engine call brings while the engine catches up.
+STEP = 1000
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +38,8 @@ class Applier:
         self._catalog = catalog
         self._ledger = ledger
         self._engine = engine
-        #: Updates that the engine may have applied without a word, on boards where a late one would need restating.
-        self._doubtful: list[tuple[LiveBoard, Update]] = []
+        #: Players and rankings that the engine may have changed without a word, on boards where a late event needs restating.
+        self._doubtful: dict[tuple[LiveBoard, str, tuple[Ranking, ...]], None] = {}
 
     async def apply(self, plans: Mapping[int, Plan]) -> dict[int, Outcome]:
         """Apply planned events; answer the outcomes on the submissions' own boards that the engine tells, under the plans' keys."""
@@ -52,22 +58,25 @@ class Applier:
         try:
             answers = await self._apply_healing(batches)
         except BaseException:
-            self._doubtful += [
-                (live, update) for live, updates, _ in grouped.values() for update in updates if live.board.operator == "last"
-            ]
+            self._doubtful |= {
+                (live, update.player, update.rankings): None
+                for live, updates, _ in grouped.values()
+                for update in updates
+                if live.board.operator == "last"
+            }
             raise
-        for live, update in self._doubtful:
-            await self._restate(live, update, update.rankings, await self._engine.applied(live.id) or {})
+        for live, player, rankings in list(self._doubtful):
+            await self._restate(live, player, rankings)
         self._doubtful.clear()
         outcomes: dict[int, Outcome] = {}
         for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
             if not found and live.board.operator == "last":
                 # They had been applied already, and nobody told whether one of them came late.
                 for update in updates:
-                    await self._restate(live, update, update.rankings, await self._engine.applied(live.id) or {})
+                    await self._restate(live, update.player, update.rankings)
             for update, name, outcome in zip(updates, names, found, strict=bool(found)):
                 if outcome.restate:
-                    await self._restate(live, update, outcome.restate, await self._engine.applied(live.id) or {})
+                    await self._restate(live, update.player, outcome.restate)
                 if name is not None:
                     outcomes[name] = outcome
         return outcomes
@@ -104,21 +113,25 @@ class Applier:
         applied = await self._engine.applied(live.id, shadow) or {}
         done = 0
         async for events in self._ledger.events(live.id, applied):
-            for writer in sorted({event.writer for event in events}):
-                mine = [event for event in events if event.writer == writer]
-                updates = [live.update(event) for event in mine]
-                batch = Batch(live.id, writer, applied.get(writer, 0), mine[-1].n, updates, live.board.rank, shadow)
-                (outcomes,) = await self._engine.apply([batch])
-                applied[writer] = mine[-1].n
-                for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):
-                    await self._restate(live, update, outcome.restate, applied, shadow)
+            for writer, group in groupby(events, key=lambda event: event.writer):
+                mine = list(group)
+                for part in (mine[i : i + STEP] for i in range(0, len(mine), STEP)):
+                    updates = [live.update(event) for event in part]
+                    batch = Batch(live.id, writer, applied.get(writer, 0), part[-1].n, updates, live.board.rank, shadow)
+                    (outcomes,) = await self._engine.apply([batch])
+                    applied[writer] = part[-1].n
+                    for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):
+                        await self._restate(live, update.player, outcome.restate, shadow)
                 done += len(mine)
         return done
 
-    async def _restate(
-        self, live: LiveBoard, update: Update, rankings: Iterable[Ranking], upto: Mapping[int, int], shadow: bool = False
-    ) -> None:
-        """Recompute a player whose event came late."""
+    async def _restate(self, live: LiveBoard, player: str, rankings: Iterable[Ranking], shadow: bool = False) -> None:
+        """Recompute a player whose event came late, until nothing has come in between."""
         for ranking in rankings:
-            state = await restated(self._ledger, live, update.player, ranking, upto)
-            await self._engine.restate(ranking, update.player, state, shadow)
+            for _ in range(MAX_RESTATES):
+                upto = await self._engine.applied(live.id, shadow) or {}
+                state = await restated(self._ledger, live, player, ranking, upto)
+                if await self._engine.restate(ranking, player, state, shadow, upto):
+                    break
+            else:
+                raise EngineUnavailable(f"player {player!r} could not be restated on board {live.name!r}: scores came in all the time")

@@ -75,6 +75,8 @@ class LiveBoard:
         self.record = record
         self.id, self.version, self.board, self.meaning = record
         self.name = self.board.name
+        #: Whether nothing is taken, and nothing shown, that is not in the engine.
+        self.is_strong = self.board.consistency == "strong"
         #: How long rankings of a window are kept after their last score, where that is limited (milliseconds).
         self.ttls = {name: duration_ms(window.ttl) for name, window in self.board.periods.items() if window.ttl is not None}
         self._positions: dict[int, CalendarPosition] = {}

@@ -40,7 +40,9 @@ SETTINGS: dict[str, Setting] = {
         "true or false",
     ),
     "server.default_board": Setting(str, "global", "the board behind the routes /api/v1/leaderboard/…", "the name of a board"),
-    "engine.url": Setting(str, "embedded://", "where rankings are kept", "embedded://"),
+    "engine.url": Setting(
+        str, "embedded://", "where rankings are kept", "embedded://, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…"
+    ),
     "ledger.url": Setting(str, "sqlite:///data/keepscore.db", "where events are kept", "sqlite:///PATH"),
 }
 

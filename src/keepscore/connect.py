@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
 from keepscore.engines.base import RankingEngine
 from keepscore.engines.embedded import EmbeddedEngine
+from keepscore.engines.redis import RedisEngine
+from keepscore.engines.redis_url import EXAMPLES
 from keepscore.errors import ConfigError
 from keepscore.feeds.base import Feed
 from keepscore.feeds.memory import MemoryFeed
+from keepscore.feeds.redis import RedisFeed
 from keepscore.ledgers.base import Ledger
 from keepscore.ledgers.sqlite import SqliteLedger
 
 __all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "ledger_from_url"]
 
 #: What an engine's URL may look like.
-ENGINE_URLS = {"embedded": "embedded://"}
+ENGINE_URLS = {"embedded": "embedded://", **EXAMPLES}
 #: What a ledger's URL may look like.
 LEDGER_URLS = {"sqlite": "sqlite:///keepscore.db (a relative path), sqlite:////var/lib/keepscore.db or sqlite:///:memory:"}
 
 
-def engine_from_url(url: str) -> RankingEngine:
+def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
     """The engine at a URL."""
     if url == "embedded://":
         return EmbeddedEngine()
+    if urlsplit(url).scheme in EXAMPLES:
+        return RedisEngine(url, clock)
     raise ConfigError(f"engine url = {url!r} cannot be used; allowed: {'; '.join(ENGINE_URLS.values())}")
 
 
@@ -38,4 +44,4 @@ def ledger_from_url(url: str) -> Ledger:
 
 def feed_for(engine: RankingEngine) -> Feed:
     """The feed that reaches everybody who shares an engine: the engine in the process is shared by nobody else."""
-    return MemoryFeed()
+    return RedisFeed(engine.address) if isinstance(engine, RedisEngine) else MemoryFeed()

@@ -53,6 +53,8 @@ def merged_answer(tickets: list[Ticket], results: bool) -> BatchReceipt:
         answer: BatchReceipt = ticket.answer.result()
         merged.accepted += answer.accepted
         merged.rejected += answer.rejected
+        if answer.pending is True:
+            merged.pending = True
         if isinstance(answer.results, list):
             receipts += zip((index for index, _ in ticket.submissions), answer.results, strict=False)
         if answer.replayed is True and ticket is tickets[0]:

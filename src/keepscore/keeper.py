@@ -10,7 +10,7 @@ from itertools import islice
 from operator import itemgetter
 
 from keepscore.catalog import Catalog, LiveBoard
-from keepscore.engines.base import Dirty, RankingEngine
+from keepscore.engines.base import Dirty, InProcessEngine, RankingEngine
 from keepscore.errors import KeepscoreError
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
 from keepscore.scoring import State
@@ -65,6 +65,7 @@ class Keeper:
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
+            await self._do(self._writer.catch_up())
             await self._do(self._engine.expire(self._clock()))
             fresh = any(live.id not in self._bases for live in self._catalog)
             if fresh or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
@@ -82,23 +83,26 @@ class Keeper:
 
     async def checkpoint(self) -> None:
         """Bring the ledger's checkpoint of every board up to date. O(states changed since the last)."""
+        engine = self._engine
+        if not isinstance(engine, InProcessEngine):
+            return
         self._checkpointed = self._writer.recorded
         for name in [live.name for live in self._catalog]:
             async with self._writer.quiet:
                 # Looked up again: definitions change and boards go while others are checkpointed.
                 live = self._catalog.get(name)
-                dirty = await self._engine.dirty(live.id) if live else None
+                dirty = await engine.dirty(live.id) if live else None
             if live and dirty and (dirty.states or dirty.dropped or live.id not in self._bases):
-                await self._checkpoint(live, dirty)
+                await self._checkpoint(engine, live, dirty)
 
-    async def _checkpoint(self, live: LiveBoard, dirty: Dirty) -> None:
+    async def _checkpoint(self, engine: InProcessEngine, live: LiveBoard, dirty: Dirty) -> None:
         loads = self._loads.get(live.id)
         try:
             base = await self._write_checkpoint(live, dirty)
         except BaseException:
             # What was taken out of the engine's list of changes is in no checkpoint: the next has to hold everything.
             if self._catalog.get(live.name):
-                await self._engine.touch(live.id)
+                await engine.touch(live.id)
                 self._bases.pop(live.id, None)
             raise
         if self._loads.get(live.id) == loads:

@@ -67,7 +67,7 @@ class Leaderboards:
         self.clock = clock
         self.ledger = ledger_from_url(ledger)
         self._configured = list(boards)
-        self._engine = engine_from_url(engine)
+        self._engine = engine_from_url(engine, clock)
         self._feed = feed_for(self._engine)
         self._catalog = Catalog()
         self._defining = asyncio.Lock()
@@ -86,14 +86,17 @@ class Leaderboards:
     async def __aenter__(self) -> Leaderboards:
         number = await self.ledger.open(self.clock())
         try:
+            secret = await self.ledger.secret()
+            await self._engine.open(hashlib.sha256(secret).hexdigest()[:12])
+            await self._feed.open()
             self._applier = Applier(number, self._catalog, self.ledger, self._engine)
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier)
-            self.reader = Reader(self._catalog, self._engine, self._feed, await self.ledger.secret(), self.clock)
+            self.reader = Reader(self._catalog, self._engine, self._feed, secret, self.clock)
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._writer, self.clock)
             self._applier.reloaded = self._keeper.rests_on
             await self._load()
         except BaseException:
-            await self.ledger.close()
+            await self._close()
             raise
         self._writer.start()
         self._keeper.start()
@@ -109,17 +112,25 @@ class Leaderboards:
             old = self._catalog.get(board.name)
             self._check_definition(board, old, configured)
             if old is None or not old.board.same_definition(board):
-                same = old is None or old.board.same_meaning(board)
+                same = old is None or self._fits(old.board, board)
                 self._catalog.put(await self.ledger.put_board(board, same, self.clock()))
         for live in self._catalog:
-            self._keeper.rests_on(live, await load_engine(self.ledger, self._engine, live))
-            await self._engine.promote(live.id)
+            if await self._engine.adopt(live.id, live.board):
+                await self._applier.catch_up(live)
+            else:
+                self._keeper.rests_on(live, await load_engine(self.ledger, self._engine, live))
+                await self._engine.promote(live.id)
         await self._engine.expire(self.clock())
         self.reader.names = {p.player: p.name for p in await self.ledger.profiles() if p.name is not None}
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._writer.stop()
         await self._keeper.stop()
+        await self._close()
+
+    async def _close(self) -> None:
+        await self._feed.close()
+        await self._engine.close()
         await self.ledger.close()
 
     # -- writing --------------------------------------------------------------------------------------------------------
@@ -338,10 +349,14 @@ class Leaderboards:
             if old is None:
                 await self._activate(LiveBoard(await self.ledger.put_board(board, True, self.clock())))
             elif not old.board.same_definition(board):
-                same = old.board.same_meaning(board)
+                same = self._fits(old.board, board)
                 live = LiveBoard(await self.ledger.put_board(board, same, self.clock()))
                 await (self._redefine(live) if same else self._activate(live))
         return await self.board(board.name)
+
+    def _fits(self, old: Board, new: Board) -> bool:
+        """Whether rankings made for one definition are right for the other."""
+        return old.same_meaning(new) and self._engine.fits(old, new)
 
     def _check_definition(self, board: Board, old: LiveBoard | None, changes: Mapping[str, Board]) -> None:
         """Refuse a definition that does not fit what is stored, or the boards that it is linked with, `changes` taken into account."""

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Ranking, RankingEngine, Update
-from keepscore.errors import InvalidScore, NotIncrementable, UnknownBoard
+from keepscore.errors import EngineUnavailable, InvalidScore, NotIncrementable, UnknownBoard
 from keepscore.guard import Submission, check_open
+from keepscore.ledgers.base import Ledger
+from keepscore.replay import restated
 from keepscore.scoring import Event, Kind
 
 __all__ = ["Plan", "Planner"]
@@ -25,11 +27,14 @@ class Plan(NamedTuple):
 class Planner:
     """Plans one group of submissions, in their order, each seeing what the ones before it do to the scores."""
 
-    def __init__(self, catalog: Catalog, engine: RankingEngine, writer: int, counts: dict[int, int], increments: bool) -> None:
+    def __init__(
+        self, catalog: Catalog, engine: RankingEngine, ledger: Ledger, writer: int, counts: dict[int, int], increments: bool
+    ) -> None:
         #: Whether the group has amounts to add: only they ask for scores that the group has set.
         self._increments = increments
         self._catalog = catalog
         self._engine = engine
+        self._ledger = ledger
         self._writer = writer
         #: The number of the last planned event of each board.
         self._counts = dict(counts)
@@ -114,5 +119,9 @@ class Planner:
         known = self._made.get(key, self._scores.get(key))
         if known is not None:
             return known
-        (state,) = await self._engine.states(ranking, [player])
+        try:
+            (state,) = await self._engine.states(ranking, [player])
+        except EngineUnavailable:
+            live = next(live for live in self._catalog if live.id == ranking.board)
+            state = await restated(self._ledger, live, player, ranking, await self._ledger.positions(live.id))
         return 0 if state is None else state.score

@@ -16,11 +16,12 @@ import msgspec
 from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
 from keepscore.boards import RankKind
 from keepscore.catalog import Catalog, LiveBoard
-from keepscore.engines.base import Page, Ranking, RankingEngine
+from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
 from keepscore.errors import InvalidField, InvalidPage, UnknownPlayer
 from keepscore.feeds.base import Feed
 from keepscore.guard import check_player
 from keepscore.ordering import Row, number_rows, percentile
+from keepscore.scoring import NO_TIME
 
 __all__ = ["MAX_AROUND", "MAX_LIMIT", "MAX_LOOKUP", "Reader", "View"]
 
@@ -54,6 +55,8 @@ class Reader:
     def __init__(self, catalog: Catalog, engine: RankingEngine, feed: Feed, secret: bytes, clock: Callable[[], int]) -> None:
         self._catalog = catalog
         self._engine = engine
+        #: Whether other processes change rankings, too.
+        self._shared = not isinstance(engine, InProcessEngine)
         self._secret = secret
         self._clock = clock
         self._versions: dict[Ranking, int] = {}
@@ -81,18 +84,18 @@ class Reader:
         self._tags.clear()
         self._views.clear()
 
-    def version(self, ranking: Ranking) -> tuple[int, int]:
-        """What changes whenever an answer from this ranking may."""
-        return self._epoch, self._versions.get(ranking, 0)
+    def version(self, ranking: Ranking) -> tuple[int, int, int]:
+        """What changes whenever an answer from this ranking may; where other processes may change it unheard, every second."""
+        return self._epoch, self._versions.get(ranking, 0), self._clock() // 1000 if self._shared else 0
 
     def tag(self, ranking: Ranking) -> bytes:
         """The version as an HTTP entity tag, which no other process gives to anything else."""
         tag = self._tags.get(ranking)
-        if tag is None:
+        if tag is None or self._shared:
             if len(self._tags) >= MAX_REMEMBERED:
                 self._tags.clear()
-            epoch, version = self.version(ranking)
-            tag = self._tags[ranking] = f'"{self._instance}-{epoch}-{version}-{ranking.window_id}"'.encode()
+            version = "-".join(map(str, self.version(ranking)))
+            tag = self._tags[ranking] = f'"{self._instance}-{version}-{ranking.window_id}"'.encode()
         return tag
 
     async def shared(self, key: Hashable, ranking: Ranking, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -176,7 +179,7 @@ class Reader:
             self.names.get(player),
             unique if view.rank == "unique" else place.standard if view.rank == "standard" else place.dense,
             definition.shown(place.score) if definition.decimals else place.score,
-            _time(place.since),
+            _since(place.since),
             percentile(unique, total),
             total,
             RankNumbers(unique, place.standard, place.dense),
@@ -205,7 +208,7 @@ class Reader:
         found.sort(key=lambda pair: pair[0].unique)
         shown = view.live.board.shown
         standings = [
-            Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _time(p.since), 0) for p, player in found
+            Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _since(p.since), 0) for p, player in found
         ]
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
         total = found[0][0].total if found else (await self._engine.page(view.ranking, 0, 0)).total
@@ -223,7 +226,7 @@ class Reader:
         ranks = number_rows(view.rank, page.first, page.rows)
         shown, name = view.live.board.shown, self.names.get
         return [
-            Standing(rank, player, name(player), shown(score), _time(since), 0)
+            Standing(rank, player, name(player), shown(score), _since(since), 0)
             for rank, (player, score, since) in zip(ranks, page.rows, strict=True)
         ]
 
@@ -252,3 +255,7 @@ def _within(name: str, value: int, low: int, high: int) -> None:
 
 def _time(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def _since(ms: int) -> datetime | None:
+    return None if ms == NO_TIME else datetime.fromtimestamp(ms / 1000, UTC)

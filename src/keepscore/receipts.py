@@ -7,7 +7,7 @@ from keepscore.engines.base import Change, RankingEngine
 from keepscore.ordering import percentile
 from keepscore.planner import Plan
 
-__all__ = ["present_receipt", "receipt"]
+__all__ = ["pending_receipt", "present_receipt", "receipt"]
 
 
 def receipt(plan: Plan, changes: list[Change]) -> Receipt:
@@ -39,6 +39,15 @@ async def present_receipt(plan: Plan, engine: RankingEngine, changes: list[Chang
         windows[span.window] = WindowReceipt(span.id, live.board.shown(place.score), rank, previous, moved, share, place.total)
     updated = bool(changes) and live.board.shown(changes[0].score) != next(iter(windows.values())).score
     return _with_headline(plan, windows, updated)
+
+
+def pending_receipt(plan: Plan) -> Receipt:
+    """The answer to a submission that is recorded and not ranked yet."""
+    shown = plan.boards[0].board.shown(plan.submission.amount)
+    windows = {span.window: WindowReceipt(span.id, shown, None, None, None, None, None) for span in plan.submission.route.spans}
+    receipt = _with_headline(plan, windows, False)
+    receipt.pending = True
+    return receipt
 
 
 def _with_headline(plan: Plan, windows: dict[str, WindowReceipt], updated: bool) -> Receipt:

@@ -4,9 +4,8 @@
 an event that is older than the state answers None, which means: restate this player from all of the events. Times are cut to the
 board's resolution before they get here (`cut`).
 
-Among `last` events of one cut time the order of arrival decides. `fold_all` knows it from the writer and the number, because
-one writer at a time applies events and a later writer has a higher id. Were two writers to apply at once, then events of one cut
-time could count in another order when they are folded again than when they came in.
+Among `last` events of one cut time the writer and the number decide. Where one writer at a time applies events, and a later one has a
+higher id, that is the order of arrival. An engine that several writers share at once cannot know, and has such a player restated.
 """
 
 from __future__ import annotations
@@ -16,7 +15,10 @@ from typing import Literal, NamedTuple
 
 from keepscore.boards import Board
 
-__all__ = ["Event", "Fold", "Kind", "State", "cut", "fold_all", "fold_for"]
+__all__ = ["NO_TIME", "Event", "Fold", "Kind", "State", "cut", "fold_all", "fold_for"]
+
+#: The time of a state whose time an engine does not keep. No event has it.
+NO_TIME = -1
 
 #: What an event does: it sets a score, adds an amount, or adds the difference that a correction of a sum makes.
 Kind = Literal["score", "increment", "correction"]

@@ -11,7 +11,7 @@ from keepscore.engines.base import Ranking, RankingEngine
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.replay import fold_ledger, restated
-from keepscore.scoring import State
+from keepscore.scoring import NO_TIME, State
 from keepscore.writer import Quiet
 
 __all__ = ["verify_board"]
@@ -45,14 +45,15 @@ async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, n
 async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, expected: dict[str, State]) -> Iterable[str]:
     """The players of a ranking who are not shown as expected, or not in their place."""
     codec = KeyCodec(live.board)
+    timed = engine.keeps_since(live.board, ranking.window)
     found: list[str] = []
     last: bytes | None = None
     page = await engine.page(ranking, 0, CHUNK)
     while page.rows:
         for row in page.rows:
-            key = codec.encode(*row)
+            key = codec.encode(row.player, row.score, max(row.since, 0))
             misplaced = last is not None and (key > last if live.board.order == "desc" else key < last)
-            if expected.pop(row.player, None) != (row.score, row.since) or misplaced:
+            if _told(expected.pop(row.player, None), timed) != (row.score, row.since) or misplaced:
                 found.append(row.player)
             last = key
         await asyncio.sleep(0)
@@ -63,7 +64,8 @@ async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, ex
 async def _settled(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, quiet: Quiet) -> list[Difference]:
     """The difference that one player makes while nothing is on its way, if there is one."""
     async with quiet:
-        wanted = await restated(ledger, live, player, ranking, await engine.applied(live.id) or {})
+        folded = await restated(ledger, live, player, ranking, await engine.applied(live.id) or {})
+        wanted = _told(folded, engine.keeps_since(live.board, ranking.window))
         (shown,) = await engine.states(ranking, [player])
         (place,) = await engine.places(ranking, [player])
         row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
@@ -80,6 +82,11 @@ async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, qui
         for writer, n in recorded.items()
         if n != applied.get(writer, 0)
     ]
+
+
+def _told(state: State | None, timed: bool) -> State | None:
+    """A state as the engine tells it."""
+    return state if state is None or timed else state._replace(since=NO_TIME)
 
 
 def _text(state: State | None) -> str | None:

@@ -19,13 +19,13 @@ import msgspec
 from keepscore.answers import BatchReceipt, Receipt, Rejection, encode
 from keepscore.applier import Applier
 from keepscore.catalog import Catalog
-from keepscore.engines.base import Outcome, RankingEngine
-from keepscore.errors import IdempotencyKeyReused, KeepscoreError, Overloaded
+from keepscore.engines.base import InProcessEngine, Outcome, RankingEngine
+from keepscore.errors import EngineUnavailable, IdempotencyKeyReused, KeepscoreError, Overloaded
 from keepscore.feeds.base import Feed
 from keepscore.guard import Submission
 from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
-from keepscore.receipts import present_receipt, receipt
+from keepscore.receipts import pending_receipt, present_receipt, receipt
 
 __all__ = ["Quiet", "Ticket", "Writer"]
 
@@ -107,6 +107,10 @@ class Writer:
         self._engine = engine
         self._feed = feed
         self._applier = applier
+        #: Whether the engine works while this process does something else.
+        self._overlaps = not isinstance(engine, InProcessEngine)
+        #: Whether there are recorded events that the engine could not take yet.
+        self.is_behind = False
         self._waiting: deque[Ticket] = deque()
         self._size = 0
         self._wake = asyncio.Event()
@@ -158,7 +162,7 @@ class Writer:
         """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
         recorded = await self._record(self._take(set()))
         while recorded is not None:
-            overlap = self._engine.elsewhere and not self._unsure and not self.quiet.wanted
+            overlap = self._overlaps and not self._unsure and not self.quiet.wanted
             tickets = self._take(recorded.keys) if overlap else []
             recording = None
             if tickets and not any(self._looks(ticket) for ticket in tickets):
@@ -207,6 +211,8 @@ class Writer:
         try:
             if self._unsure:
                 await self._settle_outcome()
+            if self._overlaps:
+                tickets = await self._refuse_without_engine(tickets)
             await self._catch_up_for(tickets)
             while tickets:
                 plans = await self._plan(tickets)
@@ -227,13 +233,39 @@ class Writer:
         """Apply a recorded group to the engine, tell the feed, and answer."""
         tickets, plans = group
         try:
-            outcomes = await self._applier.apply(plans)
+            try:
+                outcomes = await self._applier.apply(plans)
+            except EngineUnavailable as exc:
+                # It is recorded; the watermark says what is missing when the engine is back.
+                self._postpone(tickets, plans, exc)
+                return
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
             await self._reply(tickets, plans, outcomes)
         except Exception as exc:
             _fail(tickets, exc)
+
+    def _postpone(self, tickets: list[Ticket], plans: dict[int, Plan], error: EngineUnavailable) -> None:
+        if not self.is_behind:
+            log.warning("submissions are recorded, and ranked later: %s", error)
+        self.is_behind = True
+        for ticket in tickets:
+            receipts = [pending_receipt(plans[id(submission)]) for _, submission in ticket.submissions if ticket.ranked]
+            if ticket.batch:
+                answer = BatchReceipt(len(ticket.submissions), sorted(ticket.rejected, key=lambda rejection: rejection.index), pending=True)
+                answer.results = receipts if ticket.ranked else msgspec.UNSET
+                ticket.settle(answer)
+            elif receipts:
+                ticket.settle(receipts[0])
+
+    async def catch_up(self) -> None:
+        """Apply what is recorded and could not be applied, if there is something."""
+        if self.is_behind:
+            async with self.quiet:
+                for live in self._catalog:
+                    await self._applier.ensure(live, self._counts.get(live.id, 0))
+                self.is_behind = False
 
     async def _settle_outcome(self) -> None:
         """Find out how far this writer's events are recorded, after an append that ended in an error, and apply those."""
@@ -254,14 +286,30 @@ class Writer:
 
     async def _catch_up_for(self, tickets: list[Ticket]) -> None:
         """Bring boards up to date on which a submission depends on the score that there is."""
-        boards = {submission.live for ticket in tickets if self._looks(ticket) for _, submission in ticket.submissions}
-        for live in {linked for board in boards for linked in (board, *self._catalog.links(board))}:
-            await self._applier.ensure(live, self._counts.get(live.id, 0))
+        looking = {submission.live for ticket in tickets if self._looks(ticket) for _, submission in ticket.submissions}
+        for live in {linked for board in looking for linked in (board, *self._catalog.links(board))}:
+            try:
+                await self._applier.ensure(live, self._counts.get(live.id, 0))
+            except EngineUnavailable:
+                # The planner asks the ledger then.
+                self.is_behind = True
+
+    async def _refuse_without_engine(self, tickets: list[Ticket]) -> list[Ticket]:
+        """Answer those whose board takes nothing while the engine is away; give the others."""
+        strong = {submission.live for ticket in tickets for _, submission in ticket.submissions if submission.live.is_strong}
+        for live in strong:
+            try:
+                await self._engine.applied(live.id)
+            except EngineUnavailable as exc:
+                refused = [ticket for ticket in tickets if any(submission.live is live for _, submission in ticket.submissions)]
+                _fail(refused, exc)
+                tickets = [ticket for ticket in tickets if ticket not in refused]
+        return tickets
 
     async def _plan(self, tickets: list[Ticket]) -> dict[int, Plan]:
         """Plans by the identity of their submission, in order; what cannot be planned is answered or rejected."""
         increments = any(submission.kind != "score" for ticket in tickets for _, submission in ticket.submissions)
-        planner = Planner(self._catalog, self._engine, self._applier.number, self._counts, increments)
+        planner = Planner(self._catalog, self._engine, self._ledger, self._applier.number, self._counts, increments)
         plans: dict[int, Plan] = {}
         for ticket in tickets:
             for index, submission in list(ticket.submissions):

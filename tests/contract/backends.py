@@ -3,12 +3,16 @@
 A row is a name and an async context manager; what it needs is imported, started and stopped inside it.
 """
 
+import atexit
+import secrets
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from keepscore.engines.base import RankingEngine
 from keepscore.ledgers.base import Ledger
+from tests.contract.driving import NOON
 
 
 @asynccontextmanager
@@ -16,6 +20,39 @@ async def embedded_engine() -> AsyncIterator[RankingEngine]:
     from keepscore.engines.embedded import EmbeddedEngine
 
     yield EmbeddedEngine()
+
+
+@cache
+def redis_url() -> str:
+    """One Redis for the whole run: it starts with the first test that needs it and ends with the process."""
+    from tests.redis_servers import single
+
+    started = ExitStack()
+    atexit.register(started.close)
+    return started.enter_context(single()).url
+
+
+@cache
+def cluster_url() -> str:
+    """One Redis Cluster for the whole run."""
+    from tests.redis_servers import cluster
+
+    started = ExitStack()
+    atexit.register(started.close)
+    return started.enter_context(cluster()).url
+
+
+@asynccontextmanager
+async def redis_engine(url: Callable[[], str]) -> AsyncIterator[RankingEngine]:
+    from keepscore.engines.redis import RedisEngine
+
+    # A ledger of its own, so that what another test left is another's; the clock of the tests, so that nothing expires meanwhile.
+    engine = RedisEngine(url(), clock=lambda: NOON)
+    await engine.open(secrets.token_hex(4))
+    try:
+        yield engine
+    finally:
+        await engine.close()
 
 
 @asynccontextmanager
@@ -26,7 +63,13 @@ async def sqlite_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
 
 
 #: Each gives an empty engine.
-ENGINES: dict[str, Callable[[], AbstractAsyncContextManager[RankingEngine]]] = {"embedded": embedded_engine}
+ENGINES: dict[str, Callable[[], AbstractAsyncContextManager[RankingEngine]]] = {
+    "embedded": embedded_engine,
+    "redis": partial(redis_engine, redis_url),
+    "redis+cluster": partial(redis_engine, cluster_url),
+}
+#: Those whose rankings are gone with the process.
+IN_PROCESS = ["embedded"]
 
 #: Each gives a function that makes a ledger, not open yet, at one place that is empty in the beginning.
 LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Callable[[], Ledger]]]] = {"sqlite": sqlite_ledger}

@@ -4,7 +4,7 @@ import inspect
 import pytest
 from hypothesis import settings
 
-from tests.contract.backends import ENGINES, LEDGERS
+from tests.contract.backends import ENGINES, IN_PROCESS, LEDGERS
 from tests.contract.opened import NOON, Clock, opened
 
 # Time limits for single examples fail on busy machines and say nothing about the code.
@@ -35,6 +35,13 @@ class Checked:
 
 @pytest.fixture(params=ENGINES)
 async def engine(request):
+    async with ENGINES[request.param]() as engine:
+        yield Checked(engine)
+
+
+@pytest.fixture(params=IN_PROCESS)
+async def volatile(request):
+    """An engine whose rankings are gone with the process."""
     async with ENGINES[request.param]() as engine:
         yield Checked(engine)
 

@@ -121,7 +121,7 @@ async def test_an_event_older_than_a_last_state_asks_for_a_restatement(engine):
     (outcome,) = await apply(engine, live, event(2, "p", 7, 9))
     assert outcome.restate == [daily, all_time(live)]
     assert await engine.states(all_time(live), ["p"]) == [state(5, 10)]
-    others = await apply(engine, live, event(3, "p", 7, 10), event(4, "q", 7, 8))
+    others = await apply(engine, live, event(3, "p", 7, 11), event(4, "q", 7, 8))
     assert [other.restate for other in others] == [[], []]
 
 

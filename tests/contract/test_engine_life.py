@@ -6,11 +6,6 @@ from keepscore.ordering import Row
 from tests.contract.driving import DAY, NOON, all_time, apply, batch, event, given, live_board, start, state, table
 
 
-def plain(dirty):
-    """What is dirty, as plain data: {ranking: {player: state}}."""
-    return {ranking: dict(states) for ranking, states in dirty.states.items()}
-
-
 # -- load, promote, forget ----------------------------------------------------------------------------------------------
 
 
@@ -59,7 +54,6 @@ async def test_a_later_row_of_a_load_replaces_an_earlier_one(engine):
     await engine.load(1, live.board, given(*parts), {})
     await engine.promote(1)
     assert await table(engine, name) == [("a", 9, 1), ("b", 2, 0)]
-    assert plain(await engine.dirty(1)) == {name: {"a": state(9, 1)}}
 
 
 async def test_a_load_can_be_repeated(engine):
@@ -120,9 +114,7 @@ async def test_expire_drops_a_ranking_when_its_time_has_come(engine):
     await engine.expire(due)
     assert set(await engine.rankings(1)) == {second, all_time(live)}
     assert await table(engine, first) == []
-    assert list((await engine.dirty(1)).dropped) == [first]
     await engine.expire(due)
-    assert list((await engine.dirty(1)).dropped) == []
     await engine.expire(NOON + 1000 * DAY)
     assert await engine.rankings(1) == [all_time(live)]
 
@@ -151,49 +143,3 @@ async def test_redefine_keeps_rankings_and_sets_when_they_expire(engine):
     await engine.redefine(1, longer.board, {all_time(live): NOON + 1})
     await engine.expire(NOON + 1)
     assert await table(engine, all_time(live)) == []
-
-
-# -- dirty and touch ----------------------------------------------------------------------------------------------------
-
-
-async def test_dirty_tells_each_change_once(engine):
-    live = live_board(Board("b", segments=["region"]))
-    await start(engine, live, {all_time(live): {"old": state(1), "gone": state(1)}}, {1: 5})
-    dirty = await engine.dirty(1)
-    assert (plain(dirty), list(dirty.dropped), dict(dirty.applied)) == ({}, [], {1: 5})
-    await apply(engine, live, event(6, "a", 3, segments={"region": "eu"}), event(7, "a", 2), event(8, "a", 4, 1))
-    await engine.restate(all_time(live), "gone", None)
-    dirty = await engine.dirty(1)
-    assert plain(dirty) == {
-        all_time(live): {"a": state(4, 1), "gone": None},
-        all_time(live, "region:eu"): {"a": state(3)},
-    }
-    assert dict(dirty.applied) == {1: 8}
-    await apply(engine, live, event(9, "a", 1))
-    dirty = await engine.dirty(1)
-    assert (plain(dirty), dict(dirty.applied)) == ({}, {1: 9})
-
-
-async def test_what_dirty_told_does_not_change_afterwards(engine):
-    live = live_board(Board("b"))
-    await start(engine, live)
-    await apply(engine, live, event(1, "a", 3))
-    dirty = await engine.dirty(1)
-    await apply(engine, live, event(2, "a", 4), event(3, "b", 5))
-    assert plain(dirty) == {all_time(live): {"a": state(3)}}
-    assert dict(dirty.applied) == {1: 1}
-
-
-async def test_fresh_rows_of_a_load_are_dirty(engine):
-    live = live_board(Board("b"))
-    await start(engine, live, {all_time(live): {"a": state(1)}}, fresh=True)
-    assert plain(await engine.dirty(1)) == {all_time(live): {"a": state(1)}}
-    assert plain(await engine.dirty(1)) == {}
-
-
-async def test_touch_makes_every_state_dirty_and_keeps_removals(engine):
-    live = live_board(Board("b"))
-    await start(engine, live, {all_time(live): {"a": state(1), "b": state(2), "c": state(3)}})
-    await engine.restate(all_time(live), "c", None)
-    await engine.touch(1)
-    assert plain(await engine.dirty(1)) == {all_time(live): {"a": state(1), "b": state(2), "c": None}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,7 +12,7 @@ from keepscore.boards import Board, RankKind
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import Kind, State
 
-__all__ = ["Batch", "Change", "Dirty", "Gap", "Loaded", "Outcome", "Page", "Ranking", "RankingEngine", "Update"]
+__all__ = ["Batch", "Change", "Dirty", "Gap", "InProcessEngine", "Loaded", "Outcome", "Page", "Ranking", "RankingEngine", "Update"]
 
 
 class Ranking(NamedTuple):
@@ -119,8 +119,27 @@ class Dirty(NamedTuple):
 class RankingEngine(ABC):
     """Rankings with their watermarks. Every method is safe to repeat."""
 
-    #: Whether the work is done outside of this process, so that it can do something else meanwhile.
-    elsewhere: ClassVar[bool] = False
+    async def open(self, ledger: str) -> None:
+        """Connect, for the ledger of that identity: rankings made from another one are not taken for this one's."""
+
+    async def close(self) -> None:
+        """Let go of what `open` took."""
+
+    def fits(self, old: Board, new: Board) -> bool:
+        """Whether rankings made for one definition can serve another one that has the same meaning."""
+        return True
+
+    def keeps_since(self, board: Board, window: str) -> bool:
+        """Whether the engine knows since when players of a window have their score; where not, it says NO_TIME."""
+        return True
+
+    def layouts(self, board: Board) -> dict[str, tuple[str, str]]:
+        """How each window's rankings are laid out and why, where there is more than one way."""
+        return {}
+
+    @abstractmethod
+    async def adopt(self, board_id: int, board: Board) -> bool:
+        """Get to know a board; answer whether its rankings are there already, or have to be loaded."""
 
     @abstractmethod
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
@@ -150,8 +169,13 @@ class RankingEngine(ABC):
         """
 
     @abstractmethod
-    async def restate(self, ranking: Ranking, player: str, state: State | None, shadow: bool = False) -> None:
-        """Set a player's state, or remove the player. O(log N)."""
+    async def restate(
+        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+    ) -> bool:
+        """Set a player's state, or remove the player. O(log N).
+
+        With `upto`, the watermarks that the state includes: where they are others by now, nothing is done, and the answer is False.
+        """
 
     @abstractmethod
     async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
@@ -184,6 +208,10 @@ class RankingEngine(ABC):
     @abstractmethod
     async def expire(self, now: int) -> None:
         """Drop the rankings whose time has come."""
+
+
+class InProcessEngine(RankingEngine):
+    """An engine whose rankings are gone with the process, and come back from checkpoints: it knows what changed since the last one."""
 
     @abstractmethod
     async def dirty(self, board_id: int) -> Dirty:

@@ -15,11 +15,11 @@ from keepscore.engines.base import (
     Change,
     Dirty,
     Gap,
+    InProcessEngine,
     Loaded,
     Outcome,
     Page,
     Ranking,
-    RankingEngine,
     Update,
 )
 from keepscore.engines.ladder import Ladder
@@ -229,12 +229,15 @@ class Loading:
         return Ladder(ranking.keys.values(), ranking.codec.score)
 
 
-class EmbeddedEngine(RankingEngine):
+class EmbeddedEngine(InProcessEngine):
     """Rankings in the memory of this process."""
 
     def __init__(self) -> None:
         self._boards: dict[int, EmbeddedBoard] = {}
         self._shadows: dict[int, EmbeddedBoard] = {}
+
+    async def adopt(self, board_id: int, board: Board) -> bool:
+        return board_id in self._boards
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
         loaded = EmbeddedBoard(board, applied)
@@ -286,13 +289,18 @@ class EmbeddedEngine(RankingEngine):
                 board.applied[batch.writer] = batch.upto
         return answers
 
-    async def restate(self, ranking: Ranking, player: str, state: State | None, shadow: bool = False) -> None:
+    async def restate(
+        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+    ) -> bool:
         board = self._side(shadow)[ranking.board]
+        if upto is not None and board.applied != upto:
+            return False
         found = board.rankings.get(ranking)
         if found is None:
             found = board.rankings[ranking] = EmbeddedRanking(board.board)
         key = None if state is None else found.codec.encode(player, *state)
         found.replace(player, found.state(player), key, 0 if state is None else state.score)
+        return True
 
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
         return self._shadows if shadow else self._boards

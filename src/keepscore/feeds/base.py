@@ -16,6 +16,12 @@ Listener = Callable[[Set[Ranking]], None]
 class Feed(ABC):
     """Notices of change. They are hints: one may be lost, none is late for ever."""
 
+    async def open(self) -> None:
+        """Begin to hear what others tell."""
+
+    async def close(self) -> None:
+        """Hear no more."""
+
     @abstractmethod
     def listen(self, listener: Listener) -> None:
         """Call `listener` for every notice from now on."""

@@ -16,7 +16,7 @@ from keepscore.leaderboards import Leaderboards
 from keepscore.reader import View
 from keepscore.web.bodies import Number, number
 from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route
-from keepscore.web.routes import FOR_PLAYER, FOR_TOP, headers_for, idempotency_key, whole_number
+from keepscore.web.routes import FOR_PLAYER, FOR_TOP, headers_for, idempotency_key, status_of, whole_number
 
 __all__ = ["Compat"]
 
@@ -169,7 +169,7 @@ class Compat:
             **self._extra(body),
             idempotency_key=idempotency_key(request),
         )
-        return Answer(_updated(body.player_id, receipt))
+        return Answer(_updated(body.player_id, receipt), status_of(receipt))
 
     async def increment(self, request: Request[NoQuery, ScoreIncrement]) -> Answer:
         """Add to a score."""
@@ -178,7 +178,7 @@ class Compat:
         receipt = await self._lb.increment(
             self._board, str(body.player_id), amount, **self._extra(body), idempotency_key=idempotency_key(request)
         )
-        return Answer(_updated(body.player_id, receipt))
+        return Answer(_updated(body.player_id, receipt), status_of(receipt))
 
     def _extra(self, body: ScoreUpdate | ScoreIncrement) -> dict[str, Any]:
         if body.leaderboard_type == "regional" and body.region is None:

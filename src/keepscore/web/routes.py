@@ -76,7 +76,7 @@ class Api:
     def routes(self) -> list[Route]:
         """All routes of `/v1`, and what load balancers ask."""
         board = "/v1/boards/{board}"
-        receipt = {200: answers.Receipt}
+        receipt = {200: answers.Receipt, 202: answers.Receipt}
         return [
             Route("GET", "/v1/boards", self.boards, "All boards", answers={200: Boards}),
             Route("GET", board, self.board, "A board's definition", answers={200: dict}),
@@ -91,7 +91,7 @@ class Api:
                 "Submit up to 10,000 scores or amounts",
                 query=BatchQuery,
                 body=BatchBody,
-                answers={200: answers.BatchReceipt},
+                answers={200: answers.BatchReceipt, 202: answers.BatchReceipt},
                 max_body=MAX_BATCH_BODY,
             ),
             Route("GET", board + "/top", self.top, "A page of a ranking", query=TopQuery, answers={200: answers.Top}),
@@ -160,34 +160,32 @@ class Api:
     async def submit(self, request: Request[NoQuery, ScoreBody]) -> Answer:
         """Submit a score."""
         body = request.body
-        return Answer(
-            await self._lb.submit(
-                request.path[0],
-                body.player_id,
-                number("score", body.score),
-                at=body.at,
-                segments=body.segments,
-                game_id=body.game_id,
-                metadata=body.metadata,
-                idempotency_key=idempotency_key(request, body.idempotency_key),
-            )
+        receipt = await self._lb.submit(
+            request.path[0],
+            body.player_id,
+            number("score", body.score),
+            at=body.at,
+            segments=body.segments,
+            game_id=body.game_id,
+            metadata=body.metadata,
+            idempotency_key=idempotency_key(request, body.idempotency_key),
         )
+        return Answer(receipt, status_of(receipt))
 
     async def increment(self, request: Request[NoQuery, AmountBody]) -> Answer:
         """Add an amount."""
         body = request.body
-        return Answer(
-            await self._lb.increment(
-                request.path[0],
-                body.player_id,
-                number("amount", body.amount),
-                at=body.at,
-                segments=body.segments,
-                game_id=body.game_id,
-                metadata=body.metadata,
-                idempotency_key=idempotency_key(request, body.idempotency_key),
-            )
+        receipt = await self._lb.increment(
+            request.path[0],
+            body.player_id,
+            number("amount", body.amount),
+            at=body.at,
+            segments=body.segments,
+            game_id=body.game_id,
+            metadata=body.metadata,
+            idempotency_key=idempotency_key(request, body.idempotency_key),
         )
+        return Answer(receipt, status_of(receipt))
 
     async def submit_batch(self, request: Request[BatchQuery, BatchBody]) -> Answer:
         """Submit many; the bad ones are rejected one by one."""
@@ -199,7 +197,7 @@ class Api:
                 entries.append(exc)
         query, key = request.query, idempotency_key(request)
         answer = await self._lb.submit_many(request.path[0], entries, results=query.results, backfill=query.backfill, idempotency_key=key)
-        return Answer(answer)
+        return Answer(answer, status_of(answer))
 
     # -- reads ----------------------------------------------------------------------------------------------------------
 
@@ -287,6 +285,11 @@ class Api:
         """A ledger write and an engine call work."""
         await self._lb.ready()
         return Answer(Status("ready"), headers=NO_STORE)
+
+
+def status_of(receipt: answers.Receipt | answers.BatchReceipt) -> int:
+    """202 for what is recorded and not ranked yet."""
+    return 202 if receipt.pending is True else 200
 
 
 def headers_for(view: View, headers: Headers) -> Headers:

@@ -1,0 +1,159 @@
+"""How a ranking lies in Redis: in which layout, under which keys. Pure.
+
+    plain      member = player id, score = score: what other programs expect. Times are kept beside it only where a fold needs them,
+               on `first` and `last` boards; elsewhere a standing has no `since`.
+    composite  score = score × 2^bits + the time since the window's start in steps of the board's resolution, reversed where the
+               earlier is ahead: one number breaks ties by itself.
+    timed      member = time (6 bytes) + player id, and a hash from player id to that time: the member breaks ties.
+
+Each window has its layout, chosen from the definition. A ranking's key has companions: `keepscore:times:KEY`, the hash of times, and
+`keepscore:dense:KEY`, the distinct scores, once somebody asked for dense ranks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from keepscore.boards import MAX_SCORE, Board, Window
+from keepscore.engines.base import Ranking
+from keepscore.errors import InvalidBoard
+from keepscore.windows import FOREVER, Span, span_of
+
+__all__ = ["Layout", "RankingKeys", "board_keys", "check_tag", "fingerprint", "hash_tag", "keys_of", "layout_of", "layouts_of"]
+
+Kind = Literal["plain", "composite", "timed"]
+
+#: The moment up to which `all_time` rankings tell times apart in a composite: 2100-01-01.
+HORIZON = 4_102_444_800_000
+#: The longest that a window of each kind lasts, in milliseconds, clocks that are put back included.
+_DAY = 86_400_000
+_LENGTHS = {"daily": 2 * _DAY, "weekly": 8 * _DAY, "monthly": 32 * _DAY, "yearly": 367 * _DAY, "all_time": HORIZON}
+
+
+class Layout(NamedTuple):
+    """The layout of a window's rankings, and why it is that one."""
+
+    kind: Kind
+    #: Bits of the time in a composite.
+    bits: int
+    #: Whether players' times are kept in a hash of their own.
+    times: bool
+    why: str
+
+
+def layouts_of(board: Board) -> dict[str, Layout]:
+    """The layout of each window."""
+    return {window: layout_of(board, window) for window in board.periods}
+
+
+def layout_of(board: Board, window: str) -> Layout:
+    """The layout of one window's rankings."""
+    if board.ties == "player":
+        times = board.operator in ("first", "last")
+        return Layout("plain", 0, times, "ties = 'player': equal scores are in the order in which Redis has them")
+    steps = _length(board, window) // board.resolution_ms + 1
+    bits = steps.bit_length()
+    largest = max(abs(bound) for bound in board.bounds)
+    if board.max_score is None:
+        return Layout("timed", 0, True, f"ties = {board.ties!r} and no max_score: score and time may need more than 53 bits together")
+    if (largest + 1) << bits > MAX_SCORE:
+        needed = largest.bit_length() + bits
+        why = f"scores up to {board.shown(largest)} and {steps} steps of {board.resolution} need {needed} bits together, and 53 are exact"
+        return Layout("timed", 0, True, why)
+    return Layout("composite", bits, False, f"score and time ({bits} bits) fit 53 bits together, so that one number breaks ties")
+
+
+def _length(board: Board, window: str) -> int:
+    if window != "season":
+        return _LENGTHS[window]
+    if board.season is None:
+        # Nobody knows how long the longest season of a cron expression is.
+        return HORIZON
+    start, end = (round(moment.timestamp() * 1000) for moment in board.season)
+    return end - start
+
+
+class RankingKeys(NamedTuple):
+    """Where a ranking lies: its keys, its name among the board's rankings, and what scripts have to know of its layout."""
+
+    key: str
+    times: str
+    dense: str
+    field: str
+    #: Kind, 2^bits, window's start, resolution (both in milliseconds), whether time is reversed, whether times are kept.
+    form: tuple[Kind, int, int, int, bool, bool]
+
+
+def keys_of(board: Board, ranking: Ranking) -> RankingKeys:
+    """Where a ranking of a board lies."""
+    window = board.periods[ranking.window]
+    span = span_of(board, ranking.window, ranking.window_id)
+    key = _rendered(board, window, span, ranking.segment)
+    layout = layout_of(board, ranking.window)
+    # Ahead is the larger number on a desc board and the smaller on an asc board.
+    reversed_time = (board.ties == "first") == (board.order == "desc")
+    field = "\0".join(ranking[1:])
+    form = layout.kind, 1 << layout.bits, span.start, board.resolution_ms, reversed_time, layout.times
+    return RankingKeys(key, f"keepscore:times:{key}", f"keepscore:dense:{key}", field, form)
+
+
+def _rendered(board: Board, window: Window, span: Span, segment: str) -> str:
+    names = {"board": board.name, "start": _moment(board, span.start), "end": _moment(board, span.end)}
+    if window.key is not None:
+        whole = window.key.format(**names)
+    else:
+        # The braces make all keys of a board lie in one slot of a Cluster.
+        whole = f"keepscore:{{{board.name}}}:{span.window}" + (f":{span.id}" if span.id != span.window else "")
+    if not segment:
+        return whole
+    if window.segment_key is None:
+        return f"{whole}:{segment}"
+    name, _, value = segment.partition(":")
+    return window.segment_key.format(**names, segment=name, value=value)
+
+
+def _moment(board: Board, ms: int) -> datetime:
+    # The end of what never ends is beyond the calendar.
+    ms = min(ms, FOREVER - _DAY * 2)
+    return datetime.fromtimestamp(ms / 1000, board.zone)
+
+
+def board_keys(board: Board) -> tuple[str, str]:
+    """The keys of a board's watermarks and of the list of its rankings, in the slot of the board's own keys."""
+    tag = hash_tag(board) or board.name
+    return f"keepscore:{{{tag}}}:{board.name}:applied", f"keepscore:{{{tag}}}:{board.name}:rankings"
+
+
+def hash_tag(board: Board) -> str | None:
+    """The part in braces that all keys of a board have in common, by which a Cluster puts them into one slot; None: there is none."""
+    tags = set()
+    for name, window in board.periods.items():
+        for moment in (0, 400 * _DAY):
+            span = Span(name, "", moment, moment + _DAY)
+            segments = ["", *(f"{segment}:{value}" for segment in board.segments for value in ("x", "y"))]
+            for segment in segments:
+                _, brace, rest = _rendered(board, window, span, segment).partition("{")
+                tag, closed, _ = rest.partition("}")
+                tags.add(tag if brace and closed else "")
+    (tag,) = tags if len(tags) == 1 else ("",)
+    return tag or None
+
+
+def check_tag(board: Board) -> None:
+    """Refuse a board whose keys a Cluster would spread over its nodes."""
+    if hash_tag(board) is None:
+        raise InvalidBoard(
+            f"board {board.name!r}: on a Redis Cluster all keys of a board must have the same hash tag, a part in braces: write key and "
+            'segment_key with one, such as "lb:{{{board}}}:{start:%Y-%m-%d}" (doubled braces stand for themselves), or leave them out'
+        )
+
+
+def fingerprint(board: Board) -> str:
+    """What rankings in Redis are made for: another one of these needs other keys, or other numbers in them."""
+    windows = [(name, w.key, w.segment_key, w.start, w.end, w.cron, layout_of(board, name)[:3]) for name, w in board.periods.items()]
+    meaning = [board.name, board.operator, board.order, board.ties, board.resolution, board.timezone, board.week_start, board.segments]
+    return hashlib.blake2b(msgspec.json.encode([meaning, windows]), digest_size=8).hexdigest()

@@ -1,0 +1,138 @@
+-- Apply batches of events, all of them or none.
+--
+-- KEYS     for each batch: watermarks, list of rankings; then for each of its rankings: key, times, dense
+-- ARGV[1]  msgpack: {now, batches}; a batch is {epoch, writer, after, upto, operator, desc, rank, rankings, routes, updates}:
+--            ranking  {form, field, name of the key}
+--            route    {positions in rankings, expiries, how many of them are wholes}
+--            update   {player, is a set, amount, at, received, route, ranked}
+-- Answers  msgpack: {'ok', outcomes of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
+--            outcome  {changes, positions of rankings to restate}; a change is {score, updated, previous or -1, rank, unique, total}
+-- Cost     O(log N) for each event and ranking. Everything is checked before the first write.
+
+local now, batches = unpack(cmsgpack.unpack(ARGV[1]))
+
+-- Check: positions and types.
+local at = 1
+for b, batch in ipairs(batches) do
+  local epoch, writer, after, upto, _, _, rank, rankings = unpack(batch)
+  local marks, list = KEYS[at], KEYS[at + 1]
+  at = at + 2
+  for _, key in ipairs({marks, list}) do
+    local kind = call('TYPE', key).ok
+    if kind ~= 'hash' and kind ~= 'none' then return cmsgpack.pack({'type', key, kind}) end
+  end
+  local found = call('HMGET', marks, 'epoch', writer)
+  if found[1] ~= epoch then return cmsgpack.pack({'gap', b, -1}) end
+  local applied = tonumber(found[2] or 0)
+  batch.done = applied >= upto
+  if applied ~= after and not batch.done then return cmsgpack.pack({'gap', b, applied}) end
+  batch.marks, batch.list, batch.rankings = marks, list, {}
+  local unready = {}
+  for i, given in ipairs(rankings) do
+    local r = ranking(KEYS, at, given[1])
+    at = at + 3
+    for _, pair in ipairs({{r.key, 'zset'}, {r.times, 'hash'}, {r.dense, 'zset'}}) do
+      local kind = call('TYPE', pair[1]).ok
+      if kind ~= pair[2] and kind ~= 'none' then return cmsgpack.pack({'type', pair[1], kind}) end
+    end
+    r.expiry, r.upto = entry(list, given[2])
+    r.due, r.indexed, r.field, r.name = r.expiry, r.upto, given[2], given[3]
+    r.total = call('ZCARD', r.key)
+    r.new = r.total == 0
+    if rank == 'dense' and r.upto ~= math.huge then
+      if r.total == 0 then r.upto = math.huge else unready[#unready + 1] = i end
+    elseif r.total == 0 and r.upto then
+      r.upto = math.huge
+    end
+    batch.rankings[i] = r
+  end
+  if #unready > 0 and not batch.done then return cmsgpack.pack({'dense', b, unready}) end
+end
+
+-- The fold of each operator: the new state, or nothing where the player has to be restated.
+local folds = {}
+function folds.best(desc, score, since, set, amount, time)
+  local better = amount > score
+  if not desc then better = amount < score end
+  if better or (amount == score and time < since) then return amount, time end
+  return score, since
+end
+function folds.first(desc, score, since, set, amount, time)
+  local better = amount > score
+  if not desc then better = amount < score end
+  if time < since or (time == since and better) then return amount, time end
+  return score, since
+end
+function folds.sum(desc, score, since, set, amount, time)
+  return score + amount, math.max(since, time)
+end
+-- Which of two events of one time comes first is for the ledger to say.
+function folds.last(desc, score, since, set, amount, time)
+  if time <= since then return nil end
+  return set and amount or score + amount, time
+end
+
+local function ranks(r, desc, kind, member, score)
+  local unique = unique_rank(r, desc, member)
+  if kind == 'unique' then return unique, unique end
+  if kind == 'standard' then return standard_rank(r, desc, score), unique end
+  return dense_rank(r, desc, score), unique
+end
+
+local answers = {}
+for b, batch in ipairs(batches) do
+  local _, writer, _, upto, operator, desc, kind, _, routes, updates = unpack(batch)
+  local fold = folds[operator]
+  local outcomes = {}
+  for u, update in ipairs(batch.done and {} or updates) do
+    local player, set, amount, time, received, route, ranked = unpack(update)
+    local positions, expiries, wholes = unpack(routes[route])
+    local changes, restate = {}, {}
+    for i, position in ipairs(positions) do
+      local r = batch.rankings[position]
+      if r.expiry > 0 and r.expiry <= received then
+        -- Its time is over: it begins anew.
+        expire(r, 0)
+        r.expiry, r.total, r.upto = 0, 0, r.upto and math.huge
+      end
+      if expiries[i] > r.expiry then r.expiry = expiries[i] end
+      local score, since, member = read(r, player)
+      local old_score, old_since, old_member = score, since, member
+      if not score then
+        score, since = amount, time
+      else
+        score, since = fold(desc, score, since, set, amount, time)
+        if not score then
+          restate[#restate + 1] = position
+          score, since = old_score, old_since
+        end
+      end
+      local asked = ranked and i <= wholes
+      local updated = score ~= old_score or (since ~= old_since and (r.keeps or r.kind == 'composite'))
+      local previous = -1
+      local rank, unique
+      if asked and old_score then
+        rank, unique = ranks(r, desc, kind, old_member, old_score)
+        previous = rank
+      end
+      if updated then
+        member = write(r, player, score, since, old_score, old_member)
+        if not old_score then r.total = r.total + 1 end
+        if asked then rank, unique = ranks(r, desc, kind, member, score) end
+      end
+      if asked then changes[#changes + 1] = {score, updated, previous, rank, unique, r.total} end
+    end
+    outcomes[u] = {changes, restate}
+  end
+  if not batch.done then
+    for _, r in ipairs(batch.rankings) do
+      if r.new or r.expiry ~= r.due or r.upto ~= r.indexed then
+        list_entry(batch.list, r.field, r.expiry, r.upto, r.name)
+        if r.expiry > 0 then expire(r, r.expiry - now) end
+      end
+    end
+    call('HSET', batch.marks, writer, upto)
+  end
+  answers[b] = outcomes
+end
+return cmsgpack.pack({'ok', answers})

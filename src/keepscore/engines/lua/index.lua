@@ -1,0 +1,27 @@
+-- Bring some more scores into the index of a ranking's distinct scores. Scores up to the last one indexed are kept up to date by
+-- every other script from then on, so that the index is right whatever happens meanwhile.
+--
+-- KEYS     list of rankings; key, times and dense of a ranking
+-- ARGV[1]  msgpack: {form, field, name of the key, how many players to look at}
+-- Answers  1 when all scores are in the index, else 0
+-- Cost     O(log N) for each player that is looked at.
+
+local form, field, name, limit = unpack(cmsgpack.unpack(ARGV[1]))
+local r = ranking(KEYS, 2, form)
+local expiry, upto = entry(KEYS[1], field)
+if upto == math.huge then return 1 end
+local from = '-inf'
+if upto then from = string.format('%.17g', (upto + 1) * r.unit)
+else call('DEL', r.dense) end
+local found = call('ZRANGEBYSCORE', r.key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+local last = nil
+for i = 2, #found, 2 do
+  local score = decoded(r, tonumber(found[i]))
+  if score ~= last then call('ZADD', r.dense, score, label(score)) end
+  last = score
+end
+local complete = #found < 2 * limit
+list_entry(KEYS[1], field, expiry, complete and math.huge or last, name)
+local rest = call('PTTL', r.key)
+if rest > 0 then call('PEXPIRE', r.dense, rest) end
+return complete and 1 or 0

@@ -1,0 +1,141 @@
+-- What all scripts share: how a player's state is read from a ranking and written to it.
+--
+-- A ranking r is a table: key, times, dense (its keys), kind, unit (2^bits), start, step, reversed, keeps (its layout),
+-- and upto: all scores up to this one are in the index of distinct scores (nil: there is no index; math.huge: all are).
+
+local call = redis.call
+local NO_TIME = -1
+
+local function ranking(keys, at, form)
+  return {
+    key = keys[at], times = keys[at + 1], dense = keys[at + 2],
+    kind = form[1], unit = form[2], start = form[3], step = form[4], reversed = form[5], keeps = form[6],
+  }
+end
+
+-- The time in 6 bytes, the first the most significant.
+local function time_of(r, prefix)
+  local a, b, c, d, e, f = string.byte(prefix, 1, 6)
+  local time = ((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f
+  return r.reversed and 281474976710655 - time or time
+end
+
+local function prefix_of(r, time)
+  if r.reversed then time = 281474976710655 - time end
+  local bytes = {}
+  for i = 6, 1, -1 do
+    bytes[i] = time % 256
+    time = math.floor(time / 256)
+  end
+  return string.char(bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6])
+end
+
+-- Score and time of a sorted set's number.
+local function decoded(r, number)
+  if r.kind ~= 'composite' then return number, NO_TIME end
+  local score = math.floor(number / r.unit)
+  local steps = number - score * r.unit
+  if r.reversed then steps = r.unit - 1 - steps end
+  return score, r.start + steps * r.step
+end
+
+-- The sorted set's number of a score and time.
+local function encoded(r, score, since)
+  if r.kind ~= 'composite' then return score end
+  local steps = math.floor((since - r.start) / r.step)
+  if r.reversed then steps = r.unit - 1 - steps end
+  return score * r.unit + steps
+end
+
+-- Score, time, member and number of a player; nothing where the player is not ranked.
+local function read(r, player)
+  local member = player
+  local since = nil
+  if r.kind == 'timed' then
+    local prefix = call('HGET', r.times, player)
+    if not prefix then return nil end
+    member = prefix .. player
+    since = time_of(r, prefix)
+  end
+  local number = call('ZSCORE', r.key, member)
+  if not number then return nil end
+  number = tonumber(number)
+  local score, time = decoded(r, number)
+  if r.kind == 'plain' and r.keeps then since = tonumber(call('HGET', r.times, player)) end
+  return score, since or time, member, number
+end
+
+-- How many players have a score.
+local function holders(r, score)
+  local low = score * r.unit
+  return call('ZCOUNT', r.key, low, low + r.unit - 1)
+end
+
+local function label(score)
+  return string.format('%.0f', score)
+end
+
+-- Keep the index of distinct scores: a player has left one score (or nil) and come to another (or nil).
+local function index(r, left, come)
+  if not r.upto or left == come then return end
+  if left and left <= r.upto and holders(r, left) == 0 then call('ZREM', r.dense, label(left)) end
+  if come and come <= r.upto then call('ZADD', r.dense, come, label(come)) end
+end
+
+-- Set a player's state; `old` and `old_member` are what `read` told. Answers member and number.
+local function write(r, player, score, since, old, old_member)
+  local number = encoded(r, score, since)
+  local member = player
+  if r.kind == 'timed' then
+    local prefix = prefix_of(r, since)
+    member = prefix .. player
+    if old_member and old_member ~= member then call('ZREM', r.key, old_member) end
+    if old_member ~= member then call('HSET', r.times, player, prefix) end
+  elseif r.keeps then
+    call('HSET', r.times, player, label(since))
+  end
+  call('ZADD', r.key, number, member)
+  index(r, old, score)
+  return member, number
+end
+
+local function remove(r, player, old, old_member)
+  call('ZREM', r.key, old_member)
+  if r.keeps then call('HDEL', r.times, player) end
+  index(r, old, nil)
+end
+
+-- The rank numbers of a player with that score, member and number.
+local function unique_rank(r, desc, member)
+  return call(desc and 'ZREVRANK' or 'ZRANK', r.key, member) + 1
+end
+
+local function standard_rank(r, desc, score)
+  if desc then return call('ZCOUNT', r.key, (score + 1) * r.unit, '+inf') + 1 end
+  return call('ZCOUNT', r.key, '-inf', score * r.unit - 1) + 1
+end
+
+local function dense_rank(r, desc, score)
+  return call(desc and 'ZREVRANK' or 'ZRANK', r.dense, label(score)) + 1
+end
+
+-- What the list of rankings says of one: when it may be dropped (0: never), and how far its index of scores is.
+local function entry(list, field)
+  local text = call('HGET', list, field)
+  if not text then return 0, nil end
+  local found = cmsgpack.unpack(text)
+  return found[1], found[2] or nil
+end
+
+local function list_entry(list, field, expiry, upto, key)
+  call('HSET', list, field, cmsgpack.pack({expiry, upto or false, key}))
+end
+
+-- Let the keys of a ranking expire in some milliseconds (nil: never), or at once.
+local function expire(r, ms)
+  for _, key in ipairs({r.key, r.times, r.dense}) do
+    if not ms then call('PERSIST', key)
+    elseif ms <= 0 then call('DEL', key)
+    else call('PEXPIRE', key, ms) end
+  end
+end

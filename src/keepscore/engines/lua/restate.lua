@@ -1,0 +1,28 @@
+-- Set a player's state, or remove the player, if the board is still where the state was worked out.
+--
+-- KEYS     watermarks, list of rankings; key, times and dense of a ranking
+-- ARGV[1]  msgpack: {form, field, name of the key, player, state, marks}: state is {score, since} or false, marks are
+--          {writer, applied} pairs that must be all there are, or false where that does not matter
+-- Answers  1, or 0 where the board has gone on
+-- Cost     O(log N + writers)
+
+local form, field, name, player, state, marks = unpack(cmsgpack.unpack(ARGV[1]))
+local r = ranking(KEYS, 3, form)
+if marks then
+  local count = 0
+  for _, pair in ipairs(marks) do
+    count = count + 1
+    if tonumber(call('HGET', KEYS[1], pair[1]) or 0) ~= pair[2] then return 0 end
+  end
+  if call('HLEN', KEYS[1]) ~= count + 1 then return 0 end
+end
+local expiry, upto = entry(KEYS[2], field)
+r.upto = upto
+local old, _, member = read(r, player)
+if state then
+  write(r, player, state[1], state[2], old, member)
+  if call('HEXISTS', KEYS[2], field) == 0 then list_entry(KEYS[2], field, expiry, upto, name) end
+elseif old then
+  remove(r, player, old, member)
+end
+return 1

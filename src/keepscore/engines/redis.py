@@ -1,0 +1,434 @@
+"""The engine in Redis: sorted sets, changed by one atomic script call a batch. Many processes may share it.
+
+Redis keeps the rankings, the watermarks and the list of a board's rankings; a process knows definitions only. What happens in Redis is
+in the scripts of `lua/`; where things lie is in `layouts.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from keepscore.boards import Board
+from keepscore.engines.base import Batch, Change, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
+from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, fingerprint, keys_of, layout_of, layouts_of
+from keepscore.engines.redis_client import Call, RedisClient
+from keepscore.engines.redis_url import parse_redis_url
+from keepscore.errors import EngineUnavailable, KeepscoreError
+from keepscore.ordering import Place, Ranks, Row
+from keepscore.scoring import State
+
+__all__ = ["RedisEngine"]
+
+#: Rows that one script call loads, and players that one looks at for an index of scores.
+CHUNK = 5000
+#: Seconds that such a call, or the exchange of a whole board, may take.
+PATIENCE = 60.0
+#: Milliseconds for which a shadow stays that nobody fills any more.
+SHADOW_TTL = 3_600_000
+#: Keys of rankings that are remembered.
+REMEMBERED = 100_000
+#: How often a step is tried that others may come in between.
+TRIES = 20
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder().decode
+
+
+class _Known(NamedTuple):
+    """A board as this process knows it."""
+
+    board: Board
+    epoch: str
+    marks: str
+    listed: str
+
+
+class RedisEngine(RankingEngine):
+    """Rankings in the Redis at a URL."""
+
+    def __init__(self, url: str, clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+        self.address = parse_redis_url(url)
+        self._client = RedisClient(self.address)
+        self._clock = clock
+        self._ledger = ""
+        self._boards: dict[int, _Known] = {}
+        self._shadows: dict[int, _Known] = {}
+        #: What the names of this process's shadows begin with.
+        self._shadow = f"keepscore:new:{secrets.token_hex(4)}:"
+        self._keys: dict[Ranking, RankingKeys] = {}
+        #: Places that are asked for and not under way yet.
+        self._asked: dict[Ranking, list[tuple[str, asyncio.Future[Place | None]]]] = {}
+        self._asking: asyncio.Task[None] | None = None
+
+    # -- life -----------------------------------------------------------------------------------------------------------
+
+    async def open(self, ledger: str) -> None:
+        self._ledger = ledger
+        await self._client.open()
+
+    async def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+        await self._client.close()
+
+    def fits(self, old: Board, new: Board) -> bool:
+        return fingerprint(old) == fingerprint(new)
+
+    def keeps_since(self, board: Board, window: str) -> bool:
+        layout = layout_of(board, window)
+        return layout.times or layout.kind == "composite"
+
+    def layouts(self, board: Board) -> dict[str, tuple[str, str]]:
+        return {window: (layout.kind, layout.why) for window, layout in layouts_of(board).items()}
+
+    def _known(self, board_id: int, board: Board) -> _Known:
+        if self._client.is_cluster:
+            check_tag(board)
+        return _Known(board, f"{self._ledger}:{board_id}:{fingerprint(board)}", *board_keys(board))
+
+    async def adopt(self, board_id: int, board: Board) -> bool:
+        known = self._known(board_id, board)
+        epoch = await self._client.command("HGET", known.marks, "epoch")
+        if epoch is None or epoch.decode() != known.epoch:
+            return False
+        self._define(board_id, known)
+        return True
+
+    def _define(self, board_id: int, known: _Known) -> None:
+        self._boards[board_id] = known
+        for ranking in [ranking for ranking in self._keys if ranking.board == board_id]:
+            del self._keys[ranking]
+
+    # -- where things lie -----------------------------------------------------------------------------------------------
+
+    def _side(self, board_id: int, shadow: bool) -> _Known | None:
+        known = (self._shadows if shadow else self._boards).get(board_id)
+        if known is None or not shadow:
+            return known
+        return known._replace(marks=self._shadow + known.marks, listed=self._shadow + known.listed)
+
+    def _at(self, known: _Known, ranking: Ranking, shadow: bool = False) -> RankingKeys:
+        """Where a ranking lies. The keys of a board that is read are remembered."""
+        if shadow:
+            return self._shadowed(keys_of(known.board, ranking))
+        keys = self._keys.get(ranking)
+        if keys is None:
+            if len(self._keys) >= REMEMBERED:
+                self._keys.clear()
+            keys = self._keys[ranking] = keys_of(known.board, ranking)
+        return keys
+
+    def _shadowed(self, keys: RankingKeys) -> RankingKeys:
+        return keys._replace(key=self._shadow + keys.key, times=self._shadow + keys.times, dense=self._shadow + keys.dense)
+
+    # -- loading --------------------------------------------------------------------------------------------------------
+
+    async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
+        await self._drop_shadow(board_id)
+        self._shadows[board_id] = self._known(board_id, board)
+        known = self._side(board_id, shadow=True)
+        assert known is not None
+        rankings: dict[Ranking, RankingKeys] = {}
+        async for ranking, expiry, rows, _ in states:
+            keys = rankings.get(ranking)
+            if keys is None:
+                keys = rankings[ranking] = self._at(known, ranking, shadow=True)
+            for chunk in _chunks(rows):
+                argument = _pack([keys.form, keys.field, keys_of(board, ranking).key, expiry, chunk, SHADOW_TTL])
+                await self._client.run(Call("load", [known.marks, known.listed, *keys[:3]], argument), PATIENCE)
+        if board.rank == "dense":
+            for ranking in rankings:
+                await self._index(known, ranking, shadow=True)
+        marks = [part for writer, n in applied.items() for part in (writer, n)]
+        await self._client.command("HSET", known.marks, "epoch", known.epoch, *marks)
+        await self._client.command("PEXPIRE", known.marks, SHADOW_TTL)
+
+    async def _drop_shadow(self, board_id: int) -> None:
+        known = self._side(board_id, shadow=True)
+        if known is not None:
+            keys = [self._shadow + key for key in await self._listed(known)]
+            await self._unlink([known.marks, known.listed, *keys])
+            del self._shadows[board_id]
+
+    async def promote(self, board_id: int) -> None:
+        known, shadow = self._shadows[board_id], self._side(board_id, shadow=True)
+        assert shadow is not None
+        new = await self._rankings(shadow)
+        now = self._clock()
+        expiries = [max(1, expiry - now) if expiry else 0 for expiry, _ in new.values()]
+        for _ in range(TRIES):
+            old = await self._listed(known)
+            moves = [name for _, key in new.values() for name in (*(self._shadow + one for one in _companions(key)), *_companions(key))]
+            kept = {name for _, key in new.values() for name in _companions(key)}
+            gone = [key for key in old if key not in kept]
+            keys = [known.marks, known.listed, shadow.marks, shadow.listed, *moves, *gone]
+            argument = _pack([len(old) // 3, expiries])
+            if await self._client.run(Call("promote", keys, argument), PATIENCE):
+                del self._shadows[board_id]
+                self._define(board_id, known)
+                return
+        raise EngineUnavailable(f"board {known.board.name!r} could not be exchanged: new rankings came all the time. Try again")
+
+    async def redefine(self, board_id: int, board: Board, expiries: Mapping[Ranking, int]) -> None:
+        known = self._known(board_id, board)
+        self._define(board_id, known)
+        now = self._clock()
+        found = await self._rankings(known)
+        for ranking, expiry in expiries.items():
+            keys = self._at(known, ranking)
+            indexed = (await self._entry(known, keys))[1]
+            if ranking in found:
+                await self._client.command("HSET", known.listed, keys.field, _pack([expiry, indexed, keys.key]))
+            for key in keys[:3]:
+                await (self._client.command("PEXPIRE", key, max(1, expiry - now)) if expiry else self._client.command("PERSIST", key))
+
+    async def forget(self, board_id: int) -> None:
+        known = self._boards.pop(board_id, None)
+        if known is not None:
+            keys = await self._listed(known)
+            await self._unlink([known.marks, known.listed, *keys])
+
+    async def _unlink(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), 1000):
+            await self._client.command("UNLINK", *keys[start : start + 1000], seconds=PATIENCE)
+
+    async def _entry(self, known: _Known, keys: RankingKeys) -> list[Any]:
+        text = await self._client.command("HGET", known.listed, keys.field)
+        entry: list[Any] = [0, False, keys.key] if text is None else _unpack(text)
+        return entry
+
+    async def _rankings(self, known: _Known) -> dict[Ranking, tuple[int, str]]:
+        """The rankings that a board's list tells of: when they may be dropped, and their keys."""
+        found = await self._client.command("HGETALL", known.listed)
+        board_id = int(known.epoch.split(":")[1])
+        entries = {Ranking(board_id, *field.decode().split("\0")): _unpack(text) for field, text in found.items()}
+        return {ranking: (entry[0], entry[2]) for ranking, entry in entries.items()}
+
+    async def _listed(self, known: _Known) -> list[str]:
+        """All keys of the rankings that a board's list tells of."""
+        return [name for _, key in (await self._rankings(known)).values() for name in _companions(key)]
+
+    # -- writing --------------------------------------------------------------------------------------------------------
+
+    async def applied(self, board_id: int, shadow: bool = False) -> dict[int, int] | None:
+        known = self._side(board_id, shadow)
+        if known is None:
+            return None
+        found = await self._client.command("HGETALL", known.marks)
+        if found.pop(b"epoch", b"").decode() != known.epoch:
+            return None
+        return {int(writer): int(n) for writer, n in found.items()}
+
+    async def apply(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
+        calls = [batches] if not self._client.is_cluster else [[batch] for batch in batches]
+        if len(calls) > 1:
+            # Boards lie on several nodes, and none is to be changed where another has a gap.
+            for batch in batches:
+                await self._check_position(batch)
+        return [outcomes for call in calls for outcomes in await self._apply(call)]
+
+    async def _check_position(self, batch: Batch) -> None:
+        applied = await self.applied(batch.board, batch.shadow)
+        position = None if applied is None else applied.get(batch.writer, 0)
+        if position is None or (position != batch.after and position < batch.upto):
+            raise Gap(batch.board, position)
+
+    async def _apply(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
+        sent = [self._sent(batch) for batch in batches]
+        keys = [key for one in sent for key in one.keys]
+        argument = _pack([self._clock(), [one.argument for one in sent]])
+        for _ in range(TRIES):
+            verdict, *rest = _unpack(await self._client.run(Call("apply", keys, argument)))
+            if verdict == "ok":
+                return [_outcomes(one.rankings, outcomes) for one, outcomes in zip(sent, rest[0] or [[] for _ in sent], strict=True)]
+            if verdict == "gap":
+                raise Gap(batches[rest[0] - 1].board, None if rest[1] < 0 else rest[1])
+            if verdict == "type":
+                raise EngineUnavailable(_other_type(*rest))
+            batch, one = batches[rest[0] - 1], sent[rest[0] - 1]
+            for position in rest[1]:
+                await self._index(one.known, one.rankings[position - 1], batch.shadow)
+        raise EngineUnavailable("the index of scores could not be completed: try again")
+
+    def _sent(self, batch: Batch) -> _Sent:
+        """What goes to Redis of a batch."""
+        known = self._side(batch.board, batch.shadow)
+        if known is None:
+            raise Gap(batch.board, None)
+        positions: dict[Ranking, int] = {}
+        routes: dict[tuple[int, tuple[int, ...]], int] = {}
+        listed: list[Any] = []
+        updates = []
+        for player, kind, amount, at, received, rankings, wholes, expiries, ranked in batch.updates:
+            # Nearly all updates share one tuple of rankings.
+            route = routes.get((id(rankings), expiries))
+            if route is None:
+                route = routes[id(rankings), expiries] = len(routes) + 1
+                listed.append([[positions.setdefault(name, len(positions) + 1) for name in rankings], expiries, wholes])
+            updates.append((player, kind == "score", amount, at, received, route, ranked))
+        keys = [known.marks, known.listed]
+        described = []
+        for ranking in positions:
+            names = self._at(known, ranking, batch.shadow)
+            keys += names[:3]
+            described.append((names.form, names.field, names.key.removeprefix(self._shadow)))
+        board = known.board
+        head = (known.epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
+        return _Sent(known, keys, list(positions), (*head, described, listed, updates))
+
+    async def restate(
+        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+    ) -> bool:
+        known = self._side(ranking.board, shadow)
+        if known is None:
+            raise Gap(ranking.board, None)
+        keys = self._at(known, ranking, shadow)
+        marks = False if upto is None else list(upto.items())
+        argument = _pack([keys.form, keys.field, keys.key.removeprefix(self._shadow), player, state or False, marks])
+        return bool(await self._client.run(Call("restate", [known.marks, known.listed, *keys[:3]], argument)))
+
+    async def _index(self, known: _Known, ranking: Ranking, shadow: bool = False) -> None:
+        """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""
+        keys = self._at(known, ranking, shadow)
+        argument = _pack([keys.form, keys.field, keys.key.removeprefix(self._shadow), CHUNK])
+        while not await self._client.run(Call("index", [known.listed, *keys[:3]], argument), PATIENCE):
+            await asyncio.sleep(0)
+
+    # -- reading --------------------------------------------------------------------------------------------------------
+
+    async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
+        known = self._boards.get(ranking.board)
+        if known is None:
+            return [None] * len(players)
+        keys = self._at(known, ranking)
+        found = _unpack(await self._client.read(Call("states", keys[:3], _pack([keys.form, players])), replica=False))
+        return [State(*state) if state else None for state in found]
+
+    async def place(self, ranking: Ranking, player: str) -> Place | None:
+        # Many ask at once, nearly all for players of one ranking: they share a call.
+        future: asyncio.Future[Place | None] = asyncio.get_running_loop().create_future()
+        self._asked.setdefault(ranking, []).append((player, future))
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask())
+        return await future
+
+    async def _ask(self) -> None:
+        await asyncio.sleep(0)
+        while self._asked:
+            asked, self._asked = self._asked, {}
+            await asyncio.gather(*(self._ask_for(ranking, waiting) for ranking, waiting in asked.items()))
+
+    async def _ask_for(self, ranking: Ranking, waiting: list[tuple[str, asyncio.Future[Place | None]]]) -> None:
+        try:
+            places = await self.places(ranking, [player for player, _ in waiting])
+        except KeepscoreError as exc:
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(exc)
+            return
+        for (_, future), place in zip(waiting, places, strict=True):
+            if not future.done():
+                future.set_result(place)
+
+    async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
+        found = await self._read("places", ranking, players)
+        if found is None:
+            return [None] * len(players)
+        total, places = found
+        return [_place(place, total) if place else None for place in places]
+
+    async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
+        return await self._page(ranking, offset, limit)
+
+    async def page_after(self, ranking: Ranking, row: Row, limit: int) -> Page:
+        return await self._page(ranking, row, limit)
+
+    async def _page(self, ranking: Ranking, start: int | Row, limit: int) -> Page:
+        found = await self._read("page", ranking, start, limit)
+        if found is None:
+            return Page([], Ranks(1, 1, 1), 0)
+        rows, offset, standard, dense, total = found
+        unique = offset + 1 if rows else total + 1
+        return Page([Row(*row) for row in rows], Ranks(unique, standard, dense), total)
+
+    async def _read(self, script: str, ranking: Ranking, *arguments: Any) -> Any:
+        """Run a script that reads a ranking, from a replica where that will do; None where the board is not known."""
+        known = self._boards.get(ranking.board)
+        if known is None:
+            return None
+        keys = self._at(known, ranking)
+        argument = _pack([keys.form, keys.field, known.board.order == "desc", *arguments])
+        call = Call(script, [*keys[:3], known.listed], argument)
+        answer = await self._client.read(call, replica=known.board.consistency == "eventual")
+        while answer == b"dense":
+            await self._index(known, ranking)
+            answer = await self._client.read(call, replica=False)
+        return _unpack(answer)
+
+    async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
+        known = self._boards.get(ranking.board)
+        if known is None:
+            return 0
+        keys = self._at(known, ranking)
+        unit = keys.form[1]
+        bounds = "-inf" if low is None else low * unit, "+inf" if high is None else high * unit + unit - 1
+        return int(await self._client.command("ZCOUNT", keys.key, *bounds))
+
+    async def rankings(self, board_id: int) -> list[Ranking]:
+        known = self._boards.get(board_id)
+        found = await self._rankings(known) if known else {}
+        sizes = await asyncio.gather(*(self._client.command("ZCARD", key) for _, key in found.values()))
+        return [ranking for ranking, size in zip(found, sizes, strict=True) if size]
+
+    async def expire(self, now: int) -> None:
+        # Redis drops keys by itself; this is for what is told of them, and for clocks that differ.
+        for known in list(self._boards.values()):
+            for ranking, (expiry, key) in (await self._rankings(known)).items():
+                if 0 < expiry <= now:
+                    await self._unlink(_companions(key))
+                    await self._client.command("HDEL", known.listed, self._at(known, ranking).field)
+
+
+class _Sent(NamedTuple):
+    """A batch on its way: the keys of its rankings, the rankings in their order, and what the script gets."""
+
+    known: _Known
+    keys: list[str]
+    rankings: list[Ranking]
+    argument: tuple[Any, ...]
+
+
+def _outcomes(rankings: list[Ranking], found: Iterable[Any]) -> list[Outcome]:
+    return [
+        Outcome(
+            [Change(score, updated, None if previous < 0 else previous, *rest) for score, updated, previous, *rest in changes],
+            [rankings[position - 1] for position in restate],
+        )
+        for changes, restate in found
+    ]
+
+
+def _place(found: list[int], total: int) -> Place:
+    score, since, unique, standard, dense = found
+    return Place(score, since, unique, standard, dense, total)
+
+
+def _companions(key: str) -> list[str]:
+    return [key, f"keepscore:times:{key}", f"keepscore:dense:{key}"]
+
+
+def _chunks(rows: Iterable[tuple[str, int, int]]) -> Iterable[list[Any]]:
+    rest = iter(rows)
+    while chunk := list(islice(rest, CHUNK)):
+        yield [part for row in chunk for part in row]
+
+
+def _other_type(key: str, kind: str) -> str:
+    return f"the key {key!r} in Redis holds a {kind}, not what Keepscore puts there: rename it, or give the board another key template"

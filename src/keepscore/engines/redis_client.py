@@ -1,0 +1,262 @@
+"""Calls to Redis: scripts, deadlines, a circuit breaker, and reads that share round trips."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import resources
+from typing import Any, NamedTuple
+
+from redis.asyncio import RedisCluster
+from redis.exceptions import (
+    AuthenticationError,
+    NoPermissionError,
+    NoScriptError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+)
+
+from keepscore.engines.redis_url import RedisAddress, clients
+from keepscore.errors import ConfigError, EngineUnavailable
+
+__all__ = ["Call", "RedisClient"]
+
+#: The oldest Redis whose commands suffice.
+OLDEST = (6, 2)
+#: Seconds for which calls fail at once after one has failed; they double up to the longest.
+PAUSE, LONGEST_PAUSE = 0.1, 2.0
+#: Refusals of a server that will be over soon: it is a replica now, starts up, or waits for others.
+PASSING = ("READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN")
+
+log = logging.getLogger(__name__)
+
+
+class Call(NamedTuple):
+    """One script call: its name, its keys and its argument."""
+
+    script: str
+    keys: Sequence[str]
+    argument: bytes
+
+
+class Script(NamedTuple):
+    """A script and the name under which Redis knows it."""
+
+    text: bytes
+    sha: str
+
+
+def _script(name: str) -> Script:
+    folder = resources.files(__package__).joinpath("lua")
+    text = folder.joinpath("ranking.lua").read_bytes() + b"\n" + folder.joinpath(f"{name}.lua").read_bytes()
+    return Script(text, hashlib.sha1(text, usedforsecurity=False).hexdigest())
+
+
+SCRIPTS = {name: _script(name) for name in ("apply", "places", "states", "page", "restate", "load", "promote", "index")}
+
+
+class RedisClient:
+    """One Redis, by itself, behind Sentinels or as a Cluster."""
+
+    def __init__(self, address: RedisAddress) -> None:
+        self.address = address
+        self.is_cluster = address.scheme == "redis+cluster"
+        self._primary, self._replicas = clients(address)
+        self._turn = 0
+        self._breakers = {False: Breaker(), True: Breaker()}
+        #: Reads that wait for their turn, of the primary and of the replicas.
+        self._lanes = {False: _Lane(self, replica=False), True: _Lane(self, replica=True)}
+
+    async def open(self) -> None:
+        """Connect, or raise ConfigError that says what is wrong."""
+        try:
+            async with asyncio.timeout(max(5.0, self.address.deadline)):
+                if isinstance(self._primary, RedisCluster):
+                    await self._primary.initialize()
+                    info = await self._primary.info("server", target_nodes=RedisCluster.RANDOM)
+                else:
+                    info = await self._primary.info("server")
+                    await self._primary.exists("keepscore")
+        except Exception as exc:
+            await self.close()
+            raise _refusal(self.address, exc) from None
+        found = str(info.get("redis_version", "0"))
+        if tuple(int(part) for part in found.split(".")[:2]) < OLDEST:
+            await self.close()
+            raise ConfigError(f"the Redis at {self.address.shown} is version {found}: use {'.'.join(map(str, OLDEST))} or newer, or Valkey")
+        if info.get("redis_mode") == "cluster" and not self.is_cluster:
+            await self.close()
+            hosts = ",".join(f"{host}:{port}" for host, port in self.address.hosts)
+            raise ConfigError(f"the Redis at {self.address.shown} is part of a Cluster: write the engine's url as redis+cluster://{hosts}")
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for lane in self._lanes.values():
+            lane.stop()
+        for client in (self._primary, *self._replicas):
+            try:
+                await client.aclose()
+            except (RedisError, OSError) as exc:
+                log.debug("closing a connection: %s", exc)
+
+    @property
+    def has_replicas(self) -> bool:
+        """Whether there are servers to read from beside the primary."""
+        return bool(self._replicas)
+
+    # -- calls ----------------------------------------------------------------------------------------------------------
+
+    async def run(self, call: Call, seconds: float | None = None) -> Any:
+        """Run one script on the primary."""
+        (answer,) = await self.run_all([call], seconds)
+        return answer
+
+    async def command(self, *args: Any, seconds: float | None = None) -> Any:
+        """Run one command on the primary."""
+        return await self._guarded(lambda: self._primary.execute_command(*args), seconds, replica=False)
+
+    async def run_all(self, calls: Sequence[Call], seconds: float | None = None, replica: bool = False) -> list[Any]:
+        """Run scripts in one round trip, on the primary or on a replica. An error of one is raised."""
+        if replica:
+            self._turn += 1
+            client = self._replicas[self._turn % len(self._replicas)]
+        else:
+            client = self._primary
+        answers: list[Any] = await self._guarded(lambda: self._send(client, calls), seconds, replica)
+        return answers
+
+    async def read(self, call: Call, replica: bool) -> Any:
+        """Run one script that only reads, together with others that wait."""
+        return await self._lanes[replica and self.has_replicas].read(call)
+
+    async def _send(self, client: Any, calls: Sequence[Call]) -> list[Any]:
+        commands = [("EVALSHA", SCRIPTS[call.script].sha, len(call.keys), *call.keys, call.argument) for call in calls]
+        if len(calls) == 1 or self.is_cluster:
+            answers = await asyncio.gather(*(client.execute_command(*command) for command in commands), return_exceptions=True)
+        else:
+            pipeline = client.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers = await pipeline.execute(raise_on_error=False)
+        for i, answer in enumerate(answers):
+            if isinstance(answer, NoScriptError):
+                # A new server, or one whose scripts were flushed: it learns the script with this call.
+                call = calls[i]
+                answers[i] = await client.execute_command("EVAL", SCRIPTS[call.script].text, len(call.keys), *call.keys, call.argument)
+            elif isinstance(answer, BaseException):
+                raise answer
+        return list(answers)
+
+    async def _guarded(self, send: Callable[[], Awaitable[Any]], seconds: float | None, replica: bool) -> Any:
+        """Await what `send` gives within the deadline, unless calls are failing anyhow."""
+        breaker = self._breakers[replica]
+        if breaker.is_open:
+            raise EngineUnavailable(f"the Redis at {self.address.shown} did not answer a moment ago: try again in a second")
+        try:
+            async with asyncio.timeout(seconds or self.address.deadline):
+                answer = await send()
+        except (OSError, TimeoutError, RedisError) as exc:
+            if isinstance(exc, ResponseError) and not str(exc).startswith(PASSING):
+                raise EngineUnavailable(f"the Redis at {self.address.shown} refused a call: {exc}") from exc
+            breaker.failed()
+            reason = str(exc) or f"no answer within {seconds or self.address.deadline:g} s"
+            raise EngineUnavailable(f"the Redis at {self.address.shown} cannot be used now: {reason}") from exc
+        breaker.worked()
+        return answer
+
+
+class Breaker:
+    """Open for a while after a call has failed, so that what cannot be answered costs nothing; longer with every failure."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+        self._pause = PAUSE
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls are not worth trying now."""
+        return time.monotonic() < self._until
+
+    def failed(self) -> None:
+        """A call has failed."""
+        self._until = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    def worked(self) -> None:
+        """A call was answered."""
+        self._pause = PAUSE
+
+
+class _Lane:
+    """Reads that share round trips: while some are under way, what comes in goes together next."""
+
+    def __init__(self, client: RedisClient, replica: bool) -> None:
+        self._client = client
+        self._replica = replica
+        self._waiting: list[tuple[Call, asyncio.Future[Any]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def read(self, call: Call) -> asyncio.Future[Any]:
+        """The answer to a call, when it is there."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((call, future))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._flush())
+        return future
+
+    def stop(self) -> None:
+        """Give up what is under way."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _flush(self) -> None:
+        # Whoever is about to ask comes along.
+        await asyncio.sleep(0)
+        while self._waiting:
+            waiting, self._waiting = self._waiting, []
+            calls = [call for call, _ in waiting]
+            try:
+                answers = await self._tried(calls)
+            except BaseException as exc:
+                for _, future in waiting:
+                    if not future.done():
+                        future.set_exception(exc if isinstance(exc, Exception) else EngineUnavailable("the engine is being closed"))
+                if not isinstance(exc, Exception):
+                    raise
+                continue
+            for (_, future), answer in zip(waiting, answers, strict=True):
+                if not future.done():
+                    future.set_result(answer)
+
+    async def _tried(self, calls: list[Call]) -> list[Any]:
+        if self._replica:
+            try:
+                return await self._client.run_all(calls, replica=True)
+            except EngineUnavailable as exc:
+                log.warning("a replica does not answer, and the primary is asked: %s", exc)
+        return await self._client.run_all(calls)
+
+
+def _refusal(address: RedisAddress, exc: Exception) -> ConfigError:
+    """What to tell somebody whose Redis cannot be used from the start."""
+    text = str(exc) or type(exc).__name__
+    where = f"the Redis at {address.shown}"
+    if isinstance(exc, AuthenticationError) or "NOAUTH" in text or "WRONGPASS" in text or "invalid username-password" in text:
+        return ConfigError(f"{where} refuses the password: write the right one as {address.scheme}://:password@host ({text})")
+    if isinstance(exc, NoPermissionError):
+        return ConfigError(f"{where} does not allow this user what is needed: {text}. Give the user the rights to all keys and scripts")
+    if "DB index" in text:
+        return ConfigError(
+            f"{where} has no database {address.database}: name another in the url, or raise 'databases' in its configuration"
+        )
+    if isinstance(exc, RedisClusterException) or "cluster support disabled" in text:
+        return ConfigError(f"{where} is no Cluster, or none of its nodes answers: name its nodes, or write redis://host:port ({text})")
+    if "No master found" in text:
+        return ConfigError(f"the Sentinels at {address.shown} know no primary for {address.service!r}: check the service's name ({text})")
+    if "SSL" in text or "certificate" in text:
+        return ConfigError(f"{where} cannot be reached over TLS: {text}. Name its authority's file with ?ssl_ca_certs=FILE")
+    return ConfigError(f"{where} cannot be reached: {text}. Is it running, and is the address right?")

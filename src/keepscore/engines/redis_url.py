@@ -1,0 +1,169 @@
+"""Addresses of Redis: one server, Sentinels, or a Cluster; and the clients for them.
+
+    redis://[[user]:password@]host[:port][/database][?replicas=host:port,…]
+    rediss://…                                        the same over TLS
+    redis+sentinel://[[user]:password@]host[:port],…/service[/database][?replicas=true]
+    redis+cluster://[[user]:password@]host[:port],…
+
+Parameters: `replicas`, `deadline` (seconds that a call may take), `ssl_ca_certs` (a file), `ssl_check` (false: any certificate will do).
+No client retries anything by itself: the watermark decides what is done again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
+
+from keepscore.errors import ConfigError
+
+__all__ = ["EXAMPLES", "RedisAddress", "clients", "parse_redis_url"]
+
+EXAMPLES = {
+    "redis": "redis://127.0.0.1:6379/0",
+    "rediss": "rediss://:password@host:6380/0",
+    "redis+sentinel": "redis+sentinel://host1:26379,host2:26379/service",
+    "redis+cluster": "redis+cluster://host1:6379,host2:6379",
+}
+PORTS = {"redis+sentinel": 26379}
+PARAMETERS = ("replicas", "deadline", "ssl_ca_certs", "ssl_check")
+#: Seconds that a call may take.
+DEADLINE = 2.0
+
+
+class RedisAddress(NamedTuple):
+    """What a URL says."""
+
+    scheme: str
+    hosts: list[tuple[str, int]]
+    user: str | None
+    password: str | None
+    service: str
+    database: int
+    #: Servers to read from, or all that the Sentinels know.
+    replicas: list[tuple[str, int]] | bool
+    deadline: float
+    ca_file: str | None
+    check_certificate: bool
+
+    @property
+    def shown(self) -> str:
+        """The address without its secrets."""
+        return f"{self.scheme}://{','.join(f'{host}:{port}' for host, port in self.hosts)}"
+
+
+def parse_redis_url(url: str) -> RedisAddress:
+    """What a URL says, or the error that names the part that is wrong."""
+    parts = urlsplit(url)
+    # A password does not belong into a message.
+    rest = parts.netloc.rpartition("@")[2]
+    shown = f"{parts.scheme}://{'…@' if '@' in parts.netloc else ''}{rest}{parts.path}{'?' + parts.query if parts.query else ''}"
+
+    def wrong(problem: str) -> ConfigError:
+        return ConfigError(
+            f"engine url = {shown!r} cannot be used: {problem}. Write it as in {EXAMPLES.get(parts.scheme, EXAMPLES['redis'])!r}"
+        )
+
+    if parts.scheme not in EXAMPLES:
+        raise wrong(f"{parts.scheme!r} is not one of {', '.join(EXAMPLES)}")
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    hosts = _hosts(rest, PORTS.get(parts.scheme, 6379))
+    if not hosts:
+        raise wrong("it names no host, or a port that is not a number from 1 to 65535")
+    if len(hosts) > 1 and parts.scheme in ("redis", "rediss"):
+        raise wrong("it names several hosts, which only redis+sentinel and redis+cluster have")
+    path = [unquote(part) for part in parts.path.split("/")[1:] if part]
+    service = path.pop(0) if parts.scheme == "redis+sentinel" and path else ""
+    if parts.scheme == "redis+sentinel" and not service:
+        raise wrong("it names no service, the name under which the Sentinels know the primary")
+    if len(path) > 1 or (path and not path[0].isdecimal()):
+        raise wrong(f"{'/'.join(path)!r} is not the number of a database")
+    if path and parts.scheme == "redis+cluster" and path != ["0"]:
+        raise wrong("a Cluster has no databases but 0")
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    for name in query:
+        if name not in PARAMETERS:
+            raise wrong(f"unknown parameter {name!r}; allowed: {', '.join(PARAMETERS)}")
+    return RedisAddress(
+        parts.scheme,
+        hosts,
+        unquote(user) or None,
+        unquote(password) or None,
+        service,
+        int(path[0]) if path else 0,
+        _replicas(parts.scheme, query.get("replicas", ""), wrong),
+        _deadline(query.get("deadline"), wrong),
+        query.get("ssl_ca_certs"),
+        query.get("ssl_check", "true") != "false",
+    )
+
+
+def _hosts(text: str, default: int) -> list[tuple[str, int]]:
+    hosts = []
+    for part in text.split(","):
+        try:
+            found = urlsplit(f"//{part}")
+            host, port = found.hostname, found.port
+        except ValueError:
+            return []
+        if not host or port == 0:
+            return []
+        hosts.append((host, port or default))
+    return hosts
+
+
+def _replicas(scheme: str, text: str, wrong: Any) -> list[tuple[str, int]] | bool:
+    if scheme == "redis+cluster" and text:
+        raise wrong("replicas of a Cluster are not read from")
+    if scheme == "redis+sentinel" or not text:
+        if text not in ("", "true", "false"):
+            raise wrong(f"replicas = {text!r} is not true or false; the Sentinels know which there are")
+        return text == "true"
+    hosts = _hosts(text, 6379)
+    if not hosts:
+        raise wrong(f"replicas = {text!r} is not a list of host:port")
+    return hosts
+
+
+def _deadline(text: str | None, wrong: Any) -> float:
+    try:
+        seconds = DEADLINE if text is None else float(text)
+    except ValueError:
+        seconds = 0
+    if not 0.05 <= seconds <= 60:
+        raise wrong(f"deadline = {text!r} is not a number of seconds from 0.05 to 60")
+    return seconds
+
+
+def clients(address: RedisAddress) -> tuple[Any, list[Any]]:
+    """A client for the primary (or the Cluster), and clients for replicas."""
+    options: dict[str, Any] = {
+        "username": address.user,
+        "password": address.password,
+        "socket_timeout": address.deadline,
+        "socket_connect_timeout": address.deadline,
+        "retry": Retry(NoBackoff(), 0),
+    }
+    if address.scheme == "redis+cluster":
+        nodes = [ClusterNode(host, port) for host, port in address.hosts]
+        return RedisCluster(startup_nodes=nodes, require_full_coverage=False, **options), []
+    options["db"] = address.database
+    if address.scheme == "redis+sentinel":
+        keys = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout", "retry")}
+        sentinel = Sentinel(address.hosts, sentinel_kwargs=keys, **options)  # type: ignore[no-untyped-call]
+        replicas = [sentinel.slave_for(address.service)] if address.replicas else []
+        return sentinel.master_for(address.service), replicas
+    if address.scheme == "rediss":
+        options |= {"ssl": True, "ssl_ca_certs": address.ca_file, "ssl_cert_reqs": "required" if address.check_certificate else "none"}
+        options["ssl_check_hostname"] = address.check_certificate
+    replicas = address.replicas if isinstance(address.replicas, list) else []
+    return _client(*address.hosts[0], options), [_client(host, port, options) for host, port in replicas]
+
+
+def _client(host: str, port: int, options: dict[str, Any]) -> Redis:
+    return Redis(host=host, port=port, **options)
