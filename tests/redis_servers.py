@@ -125,26 +125,32 @@ def tls_proxy(port: int, folder: Path, listen: int | None = None) -> Iterator[in
             while data := await reader.read(1 << 16):
                 writer.write(data)
                 await writer.drain()
-        writer.close()
+        with contextlib.suppress(OSError):
+            writer.close()
+            await writer.wait_closed()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.add(writer)
-        with contextlib.suppress(OSError):
+        try:
             source, sink = await asyncio.open_connection("127.0.0.1", port)
-            writers.add(sink)
-            await asyncio.gather(pump(reader, sink), pump(source, writer))
-        writer.close()
+        except OSError:
+            return writer.transport.abort()
+        writers.update((writer, sink))
+        await asyncio.gather(pump(reader, sink), pump(source, writer))
+        return writers.difference_update((writer, sink))
 
     async def run() -> None:
-        server = await asyncio.start_server(serve, sock=listener, ssl=context, ssl_shutdown_timeout=1)
+        server = await asyncio.start_server(serve, sock=listener, ssl=context, ssl_handshake_timeout=5, ssl_shutdown_timeout=1)
         await done.wait()
-        server.close()
-        for _ in range(10):
+        loop.remove_reader(listener)
+        # Until nothing but this task is left, not even a handshake.
+        while len(asyncio.all_tasks()) > 1:
             for writer in writers:
                 writer.transport.abort()
             await asyncio.sleep(0.005)
+        server.close()
+        await asyncio.sleep(0.005)
 
-    loop, done = asyncio.new_event_loop(), asyncio.Event()
+    loop, done = asyncio.SelectorEventLoop(), asyncio.Event()
     # Clients that do not trust the certificate are no news.
     loop.set_exception_handler(lambda *_: None)
     thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)

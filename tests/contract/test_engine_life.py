@@ -5,7 +5,6 @@ from keepscore.engines.base import Gap, Loaded, Ranking
 from keepscore.ordering import Row
 from tests.contract.driving import DAY, NOON, all_time, apply, batch, event, given, live_board, start, state, table
 
-
 # -- load, promote, forget ----------------------------------------------------------------------------------------------
 
 

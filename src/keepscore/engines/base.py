@@ -119,9 +119,11 @@ class Dirty(NamedTuple):
 class RankingEngine(ABC):
     """Rankings with their watermarks. Every method is safe to repeat."""
 
+    @abstractmethod
     async def open(self, ledger: str) -> None:
         """Connect, for the ledger of that identity: rankings made from another one are not taken for this one's."""
 
+    @abstractmethod
     async def close(self) -> None:
         """Let go of what `open` took."""
 

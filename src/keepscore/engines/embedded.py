@@ -236,6 +236,12 @@ class EmbeddedEngine(InProcessEngine):
         self._boards: dict[int, EmbeddedBoard] = {}
         self._shadows: dict[int, EmbeddedBoard] = {}
 
+    async def open(self, ledger: str) -> None:
+        """There is nothing to connect to."""
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
     async def adopt(self, board_id: int, board: Board) -> bool:
         return board_id in self._boards
 

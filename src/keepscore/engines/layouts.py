@@ -84,6 +84,8 @@ class RankingKeys(NamedTuple):
     times: str
     dense: str
     field: str
+    #: The key once more: that of a shadow begins differently, this does not.
+    name: str
     #: Kind, 2^bits, window's start, resolution (both in milliseconds), whether time is reversed, whether times are kept.
     form: tuple[Kind, int, int, int, bool, bool]
 
@@ -98,7 +100,7 @@ def keys_of(board: Board, ranking: Ranking) -> RankingKeys:
     reversed_time = (board.ties == "first") == (board.order == "desc")
     field = "\0".join(ranking[1:])
     form = layout.kind, 1 << layout.bits, span.start, board.resolution_ms, reversed_time, layout.times
-    return RankingKeys(key, f"keepscore:times:{key}", f"keepscore:dense:{key}", field, form)
+    return RankingKeys(key, f"keepscore:times:{key}", f"keepscore:dense:{key}", field, key, form)
 
 
 def _rendered(board: Board, window: Window, span: Span, segment: str) -> str:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from keepscore.boards import Board
-from keepscore.engines.base import Batch, Change, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
+from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
 from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, fingerprint, keys_of, layout_of, layouts_of
+from keepscore.engines.redis_batches import Sent, received, send
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_url import parse_redis_url
 from keepscore.errors import EngineUnavailable, KeepscoreError
@@ -141,7 +142,7 @@ class RedisEngine(RankingEngine):
             if keys is None:
                 keys = rankings[ranking] = self._at(known, ranking, shadow=True)
             for chunk in _chunks(rows):
-                argument = _pack([keys.form, keys.field, keys_of(board, ranking).key, expiry, chunk, SHADOW_TTL])
+                argument = _pack([keys.form, keys.field, keys.name, expiry, chunk, SHADOW_TTL])
                 await self._client.run(Call("load", [known.marks, known.listed, *keys[:3]], argument), PATIENCE)
         if board.rank == "dense":
             for ranking in rankings:
@@ -247,41 +248,23 @@ class RedisEngine(RankingEngine):
         for _ in range(TRIES):
             verdict, *rest = _unpack(await self._client.run(Call("apply", keys, argument)))
             if verdict == "ok":
-                return [_outcomes(one.rankings, outcomes) for one, outcomes in zip(sent, rest[0] or [[] for _ in sent], strict=True)]
+                return [received(one, outcomes) for one, outcomes in zip(sent, rest[0] or [[] for _ in sent], strict=True)]
             if verdict == "gap":
                 raise Gap(batches[rest[0] - 1].board, None if rest[1] < 0 else rest[1])
             if verdict == "type":
                 raise EngineUnavailable(_other_type(*rest))
             batch, one = batches[rest[0] - 1], sent[rest[0] - 1]
             for position in rest[1]:
-                await self._index(one.known, one.rankings[position - 1], batch.shadow)
+                known = self._side(batch.board, batch.shadow)
+                assert known is not None
+                await self._index(known, one.rankings[position - 1], batch.shadow)
         raise EngineUnavailable("the index of scores could not be completed: try again")
 
-    def _sent(self, batch: Batch) -> _Sent:
-        """What goes to Redis of a batch."""
+    def _sent(self, batch: Batch) -> Sent:
         known = self._side(batch.board, batch.shadow)
         if known is None:
             raise Gap(batch.board, None)
-        positions: dict[Ranking, int] = {}
-        routes: dict[tuple[int, tuple[int, ...]], int] = {}
-        listed: list[Any] = []
-        updates = []
-        for player, kind, amount, at, received, rankings, wholes, expiries, ranked in batch.updates:
-            # Nearly all updates share one tuple of rankings.
-            route = routes.get((id(rankings), expiries))
-            if route is None:
-                route = routes[id(rankings), expiries] = len(routes) + 1
-                listed.append([[positions.setdefault(name, len(positions) + 1) for name in rankings], expiries, wholes])
-            updates.append((player, kind == "score", amount, at, received, route, ranked))
-        keys = [known.marks, known.listed]
-        described = []
-        for ranking in positions:
-            names = self._at(known, ranking, batch.shadow)
-            keys += names[:3]
-            described.append((names.form, names.field, names.key.removeprefix(self._shadow)))
-        board = known.board
-        head = (known.epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
-        return _Sent(known, keys, list(positions), (*head, described, listed, updates))
+        return send(batch, known.board, known.epoch, [known.marks, known.listed], lambda ranking: self._at(known, ranking, batch.shadow))
 
     async def restate(
         self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
@@ -291,15 +274,16 @@ class RedisEngine(RankingEngine):
             raise Gap(ranking.board, None)
         keys = self._at(known, ranking, shadow)
         marks = False if upto is None else list(upto.items())
-        argument = _pack([keys.form, keys.field, keys.key.removeprefix(self._shadow), player, state or False, marks])
+        argument = _pack([keys.form, keys.field, keys.name, player, state or False, marks])
         return bool(await self._client.run(Call("restate", [known.marks, known.listed, *keys[:3]], argument)))
 
     async def _index(self, known: _Known, ranking: Ranking, shadow: bool = False) -> None:
         """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""
         keys = self._at(known, ranking, shadow)
-        argument = _pack([keys.form, keys.field, keys.key.removeprefix(self._shadow), CHUNK])
-        while not await self._client.run(Call("index", [known.listed, *keys[:3]], argument), PATIENCE):
-            await asyncio.sleep(0)
+        argument = _pack([keys.form, keys.field, keys.name, CHUNK])
+        complete = False
+        while not complete:
+            complete = bool(await self._client.run(Call("index", [known.listed, *keys[:3]], argument), PATIENCE))
 
     # -- reading --------------------------------------------------------------------------------------------------------
 
@@ -394,25 +378,6 @@ class RedisEngine(RankingEngine):
                 if 0 < expiry <= now:
                     await self._unlink(_companions(key))
                     await self._client.command("HDEL", known.listed, self._at(known, ranking).field)
-
-
-class _Sent(NamedTuple):
-    """A batch on its way: the keys of its rankings, the rankings in their order, and what the script gets."""
-
-    known: _Known
-    keys: list[str]
-    rankings: list[Ranking]
-    argument: tuple[Any, ...]
-
-
-def _outcomes(rankings: list[Ranking], found: Iterable[Any]) -> list[Outcome]:
-    return [
-        Outcome(
-            [Change(score, updated, None if previous < 0 else previous, *rest) for score, updated, previous, *rest in changes],
-            [rankings[position - 1] for position in restate],
-        )
-        for changes, restate in found
-    ]
 
 
 def _place(found: list[int], total: int) -> Place:

@@ -16,9 +16,11 @@ Listener = Callable[[Set[Ranking]], None]
 class Feed(ABC):
     """Notices of change. They are hints: one may be lost, none is late for ever."""
 
+    @abstractmethod
     async def open(self) -> None:
         """Begin to hear what others tell."""
 
+    @abstractmethod
     async def close(self) -> None:
         """Hear no more."""
 

@@ -16,6 +16,12 @@ class MemoryFeed(Feed):
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
 
+    async def open(self) -> None:
+        """There is nobody else to hear."""
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
 

@@ -1,0 +1,56 @@
+"""Batches on their way to the script `apply`, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from keepscore.boards import Board
+from keepscore.engines.base import Batch, Change, Outcome, Ranking
+from keepscore.engines.layouts import RankingKeys
+
+__all__ = ["Sent", "received", "send"]
+
+
+class Sent(NamedTuple):
+    """A batch on its way: its keys, its rankings in the order of the keys, and what the script gets."""
+
+    keys: list[str]
+    rankings: list[Ranking]
+    argument: tuple[Any, ...]
+
+
+def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callable[[Ranking], RankingKeys]) -> Sent:
+    """What goes to Redis of a batch; `keys` are the board's own, `where` tells those of a ranking."""
+    positions: dict[Ranking, int] = {}
+    known: dict[tuple[int, tuple[int, ...]], int] = {}
+    routes: list[Any] = []
+    updates = []
+    for player, kind, amount, at, came, rankings, wholes, expiries, ranked in batch.updates:
+        # Nearly all updates share one tuple of rankings.
+        route = known.get((id(rankings), expiries))
+        if route is None:
+            route = known[id(rankings), expiries] = len(known) + 1
+            routes.append([[positions.setdefault(name, len(positions) + 1) for name in rankings], expiries, wholes])
+        updates.append((player, kind == "score", amount, at, came, route, ranked))
+    described = []
+    for ranking in positions:
+        names = where(ranking)
+        keys += names[:3]
+        described.append((names.form, names.field, names.name))
+    head = (epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
+    return Sent(keys, list(positions), (*head, described, routes, updates))
+
+
+def received(sent: Sent, outcomes: Iterable[Any]) -> list[Outcome]:
+    """What the script told of each update."""
+    return [
+        Outcome(
+            [
+                Change(score, updated, None if previous < 0 else previous, rank, unique, total)
+                for score, updated, previous, rank, unique, total in changes
+            ],
+            [sent.rankings[position - 1] for position in restate],
+        )
+        for changes, restate in outcomes
+    ]
