@@ -9,48 +9,19 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
-from benchmarks import bare, ladder, plot
+from benchmarks import bare, ladder
 from benchmarks.load import Load, free_port, running, wrk
 from benchmarks.players import WINDOWS, fill
+from benchmarks.report import Line, show
+from benchmarks.wrk_scripts import BATCHES, RANK, WRITE, lua
 from keepscore import Board
 
-RESULTS = Path(__file__).parent / "results"
 SMALL = 10_000
 BATCH = 100
-
-#: Requests are made before the load begins, so that wrk has little to do between two.
-POOL = """
-math.randomseed(7)
-local pool, n = {{}}, 0
-init = function() for i = 1, {size} do pool[i] = {request} end end
-request = function() n = n % #pool + 1 return pool[n] end
-"""
-SCORE = """'{{"player_id":"p' .. math.random(0, {last}) .. '","score":' .. math.random(0, 9999999) .. '}}'"""
-RANK = 'wrk.format("GET", "/v1/boards/{board}/players/p" .. math.random(0, {last}))'
-WRITE = 'wrk.format("POST", "/v1/boards/large/scores", nil, ' + SCORE + ")"
-ROWS = "(function() local rows = {{}} for i = 1, 100 do rows[i] = " + SCORE + ' end return table.concat(rows, ",") end)()'
-BATCHES = 'wrk.format("POST", "/v1/boards/large/scores/batch", nil, \'{{"scores":[\' .. ' + ROWS + " .. ']}}')"
-
-
-def lua(request: str, size: int = 50_000, **names: object) -> str:
-    """A script for wrk that sends random requests of a kind."""
-    return POOL.format(size=size, request=request.format(**names))
-
-
-class Line(NamedTuple):
-    """One line of the table: what was measured, against what, and the ratio that is asked for."""
-
-    name: str
-    figure: str
-    ratio: float
-    wanted: str
-    right: bool
 
 
 def main() -> None:
@@ -60,16 +31,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=2, help="of each run of wrk")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    RESULTS.mkdir(exist_ok=True)
-    console = Console()
     with tempfile.TemporaryDirectory() as folder, Progress(console=Console(stderr=True)) as progress:
         lines = Benchmark(Path(folder), options, progress).lines()
-    table = Table("measured", "figure", "ratio", "wanted", box=None, pad_edge=False)
-    for line in lines:
-        table.add_row(line.name, line.figure, f"{line.ratio:.2f}", f"{line.wanted} {'✓' if line.right else '✗'}" if line.wanted else "")
-    console.print(table)
-    plot.draw([(line.name, line.ratio, line.wanted) for line in lines], RESULTS / "bench.png")
-    console.print(f"plot: {(RESULTS / 'bench.png').relative_to(Path.cwd())}")
+    show(lines, "bench.png")
 
 
 class Benchmark:

@@ -141,13 +141,15 @@ def tls_proxy(port: int, folder: Path, listen: int | None = None) -> Iterator[in
     async def run() -> None:
         server = await asyncio.start_server(serve, sock=listener, ssl=context, ssl_handshake_timeout=5, ssl_shutdown_timeout=1)
         await done.wait()
+        # No more are taken, and those that were can still begin.
         loop.remove_reader(listener)
+        await asyncio.sleep(0)
+        server.close()
         # Until nothing but this task is left, not even a handshake.
         while len(asyncio.all_tasks()) > 1:
             for writer in writers:
                 writer.transport.abort()
             await asyncio.sleep(0.005)
-        server.close()
         await asyncio.sleep(0.005)
 
     loop, done = asyncio.SelectorEventLoop(), asyncio.Event()

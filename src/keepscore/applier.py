@@ -6,7 +6,7 @@ Every event that the ledger has reaches the engine once. The engine says how far
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import groupby
 
 from keepscore.catalog import Catalog, LiveBoard
@@ -35,6 +35,8 @@ class Applier:
         self.number = number
         #: Called when a board that the engine had lost was loaded again.
         self.reloaded: Callable[[LiveBoard, Checkpoint | None], None] = lambda live, checkpoint: None
+        #: Called when the engine does not know a board: others may have changed its definition.
+        self.refresh: Callable[[], Awaitable[bool]] | None = None
         self._catalog = catalog
         self._ledger = ledger
         self._engine = engine
@@ -98,10 +100,12 @@ class Applier:
 
     async def _heal(self, gap: Gap) -> None:
         """Close a gap between the ledger and the engine: replay what is missing, or rebuild a board that the engine has lost."""
+        if gap.applied is None and self.refresh is not None:
+            await self.refresh()
         live = next((live for live in self._catalog if live.id == gap.board), None)
         if live is None:
             return
-        if gap.applied is None:
+        if gap.applied is None and not await self._engine.adopt(live.id, live.board):
             checkpoint = await load_engine(self._ledger, self._engine, live)
             await self._engine.promote(live.id)
             self.reloaded(live, checkpoint)

@@ -33,12 +33,12 @@ def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
     raise ConfigError(f"engine url = {url!r} cannot be used; allowed: {'; '.join(ENGINE_URLS.values())}")
 
 
-def ledger_from_url(url: str) -> Ledger:
-    """The ledger at a URL."""
+def ledger_from_url(url: str, shared: bool = False) -> Ledger:
+    """The ledger at a URL; `shared` where other processes may have it open, too."""
     parts = urlsplit(url)
     path = unquote(parts.path)[1:]
     if parts.scheme == "sqlite" and not parts.netloc and path:
-        return SqliteLedger(path)
+        return SqliteLedger(path, shared)
     raise ConfigError(f"ledger url = {url!r} cannot be used; allowed: {'; '.join(LEDGER_URLS.values())}")
 
 

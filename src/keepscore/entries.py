@@ -13,7 +13,7 @@ from keepscore.catalog import LiveBoard
 from keepscore.errors import BadInput, InvalidField
 from keepscore.guard import Submission, check_submission
 from keepscore.scoring import Kind
-from keepscore.writer import Ticket
+from keepscore.tickets import Ticket
 
 __all__ = ["Entry", "check_entry", "merged_answer"]
 

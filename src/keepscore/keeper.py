@@ -42,6 +42,8 @@ class Keeper:
         #: How often each board was loaded: a checkpoint under way while that happens is not the new rankings'.
         self._loads: dict[int, int] = {}
         self._checkpointed = 0
+        #: Called to take up what other processes have changed, where there may be others.
+        self.refresh: Callable[[], Awaitable[None]] | None = None
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -65,9 +67,12 @@ class Keeper:
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
-            await self._do(self._writer.catch_up())
+            if not isinstance(self._engine, InProcessEngine):
+                if self.refresh is not None:
+                    await self._do(self.refresh())
+                await self._do(self._writer.catch_up())
             await self._do(self._engine.expire(self._clock()))
-            fresh = any(live.id not in self._bases for live in self._catalog)
+            fresh = isinstance(self._engine, InProcessEngine) and any(live.id not in self._bases for live in self._catalog)
             if fresh or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
                 await self._do(self.checkpoint())
             with contextlib.suppress(TimeoutError):

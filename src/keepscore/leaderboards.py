@@ -16,19 +16,20 @@ import msgspec
 from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
 from keepscore.applier import Applier
 from keepscore.boards import Board
-from keepscore.catalog import Catalog, LiveBoard, check_links
+from keepscore.catalog import Catalog, LiveBoard
 from keepscore.connect import engine_from_url, feed_for, ledger_from_url
+from keepscore.definitions import Definitions
+from keepscore.engines.base import InProcessEngine
 from keepscore.entries import Entry, check_entry, merged_answer
-from keepscore.errors import InvalidBoard, InvalidField, KeepscoreError, VersionConflict
+from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.guard import check_key, check_name, check_player, check_submission
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.reader import Reader
-from keepscore.replay import load_engine
 from keepscore.scoring import Kind
+from keepscore.tickets import Ticket
 from keepscore.verification import verify_board
-from keepscore.windows import span_of
-from keepscore.writer import Ticket, Writer
+from keepscore.writer import Writer
 
 __all__ = ["MAX_BATCH", "BoardInfo", "Leaderboards", "now_ms"]
 
@@ -65,12 +66,12 @@ class Leaderboards:
 
     def __init__(self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int]) -> None:
         self.clock = clock
-        self.ledger = ledger_from_url(ledger)
-        self._configured = list(boards)
         self._engine = engine_from_url(engine, clock)
+        self.ledger = ledger_from_url(ledger, shared=not isinstance(self._engine, InProcessEngine))
+        self._configured = list(boards)
         self._feed = feed_for(self._engine)
         self._catalog = Catalog()
-        self._defining = asyncio.Lock()
+        self._names_since = 0
 
     @classmethod
     def open(
@@ -93,8 +94,14 @@ class Leaderboards:
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier)
             self.reader = Reader(self._catalog, self._engine, self._feed, secret, self.clock)
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._writer, self.clock)
+            self._definitions = Definitions(
+                self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
+            )
             self._applier.reloaded = self._keeper.rests_on
-            await self._load()
+            self._applier.refresh = self._definitions.adopt
+            self._keeper.refresh = self._refresh
+            await self._definitions.load(self._configured)
+            await self._learn_names()
         except BaseException:
             await self._close()
             raise
@@ -102,26 +109,18 @@ class Leaderboards:
         self._keeper.start()
         return self
 
-    async def _load(self) -> None:
-        for record in await self.ledger.boards():
-            self._catalog.put(record)
-        configured = {board.name: board for board in self._configured}
-        if len(configured) < len(self._configured):
-            raise InvalidBoard(f"a board is defined twice: {', '.join(sorted(board.name for board in self._configured))}")
-        for board in configured.values():
-            old = self._catalog.get(board.name)
-            self._check_definition(board, old, configured)
-            if old is None or not old.board.same_definition(board):
-                same = old is None or self._fits(old.board, board)
-                self._catalog.put(await self.ledger.put_board(board, same, self.clock()))
-        for live in self._catalog:
-            if await self._engine.adopt(live.id, live.board):
-                await self._applier.catch_up(live)
-            else:
-                self._keeper.rests_on(live, await load_engine(self.ledger, self._engine, live))
-                await self._engine.promote(live.id)
-        await self._engine.expire(self.clock())
-        self.reader.names = {p.player: p.name for p in await self.ledger.profiles() if p.name is not None}
+    async def _refresh(self) -> None:
+        """Take up what other processes have changed."""
+        await self._definitions.refresh()
+        await self._learn_names()
+
+    async def _learn_names(self) -> None:
+        learned = self.clock()
+        # Names that were given in the last moments may be recorded a little later.
+        changed = await self.ledger.profiles(self._names_since - 5000)
+        self._names_since = learned
+        for player, name in changed:
+            self.reader.name(player, name)
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._writer.stop()
@@ -313,11 +312,7 @@ class Leaderboards:
         """Give a player a name to show."""
         profile = Profile(check_player(player_id), check_name(name))
         await self.ledger.put_profile(ledgers.Profile(player_id, name), self.clock())
-        if name is None:
-            self.reader.names.pop(player_id, None)
-        else:
-            self.reader.names[player_id] = name
-        self.reader.forget()
+        self.reader.name(player_id, name)
         return profile
 
     async def profile(self, player_id: str) -> Profile:
@@ -341,63 +336,20 @@ class Leaderboards:
         Until the new rankings are complete, readers see the old ones; then this returns. `version` is the version that the
         change is meant for: where another came first, VersionConflict is raised.
         """
-        async with self._defining:
-            old = self._catalog.get(board.name)
-            if version is not None and version != (old.version if old else 0):
-                raise VersionConflict(f"board {board.name!r} is at version {old.version if old else 0}, not {version}: read it again")
-            self._check_definition(board, old, {board.name: board})
-            if old is None:
-                await self._activate(LiveBoard(await self.ledger.put_board(board, True, self.clock())))
-            elif not old.board.same_definition(board):
-                same = self._fits(old.board, board)
-                live = LiveBoard(await self.ledger.put_board(board, same, self.clock()))
-                await (self._redefine(live) if same else self._activate(live))
+        await self._definitions.put(board, version)
         return await self.board(board.name)
-
-    def _fits(self, old: Board, new: Board) -> bool:
-        """Whether rankings made for one definition are right for the other."""
-        return old.same_meaning(new) and self._engine.fits(old, new)
-
-    def _check_definition(self, board: Board, old: LiveBoard | None, changes: Mapping[str, Board]) -> None:
-        """Refuse a definition that does not fit what is stored, or the boards that it is linked with, `changes` taken into account."""
-        if old is not None and old.board.decimals != board.decimals:
-            raise InvalidBoard(
-                f"board {board.name!r}: decimals = {board.decimals} cannot be used; it has {old.board.decimals}, in which its scores "
-                "are stored: make a new board"
-            )
-        boards = {live.name: live.board for live in self._catalog} | dict(changes)
-        for other in boards.values():
-            if other.name == board.name or board.name in other.also:
-                check_links(other, boards)
-
-    async def _redefine(self, live: LiveBoard) -> None:
-        async with self._writer.quiet:
-            spans = {ranking: span_of(live.board, *ranking[1:3]) for ranking in await self._engine.rankings(live.id)}
-            expiries = {ranking: live.expiry(span, self.clock()) for ranking, span in spans.items()}
-            await self._engine.redefine(live.id, live.board, expiries)
-            self._catalog.put(live.record)
-            self.reader.forget()
-
-    async def _activate(self, live: LiveBoard) -> None:
-        """Build a board's rankings beside those that are read, catch up with what is written meanwhile, and swap."""
-        checkpoint = await load_engine(self.ledger, self._engine, live)
-        while await self._applier.catch_up(live, shadow=True) > 1000:
-            pass
-        async with self._writer.quiet:
-            await self._applier.catch_up(live, shadow=True)
-            await self._engine.promote(live.id)
-            self._keeper.rests_on(live, checkpoint)
-            self._catalog.put(live.record)
-            self.reader.forget()
 
     async def delete_board(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
-        async with self._defining, self._writer.quiet:
-            live = self._catalog[name]
-            await self.ledger.delete_board(name, self.clock())
-            self._catalog.remove(name)
-            await self._engine.forget(live.id)
-            self.reader.forget()
+        await self._definitions.delete(name)
+
+    async def refresh(self) -> bool:
+        """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""
+        return await self._definitions.refresh()
+
+    def layouts(self, board: Board) -> dict[str, tuple[str, str]]:
+        """How the engine lays out each window of a board and why, where it has more than one way."""
+        return self._engine.layouts(board)
 
     # -- care -----------------------------------------------------------------------------------------------------------
 

@@ -77,6 +77,15 @@ class Reader:
             versions[ranking] = versions.get(ranking, 0) + 1
             self._tags.pop(ranking, None)
 
+    def name(self, player: str, name: str | None) -> None:
+        """A player has a name from now on, or none."""
+        if self.names.get(player) != name:
+            if name is None:
+                del self.names[player]
+            else:
+                self.names[player] = name
+            self.forget()
+
     def forget(self) -> None:
         """Make all that is remembered old: definitions or names have changed."""
         self._epoch += 1

@@ -228,6 +228,10 @@ class Leaderboards:
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
         return self._run(self._async.delete_board(name))
 
+    def refresh(self) -> bool:
+        """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""
+        return self._run(self._async.refresh())
+
     def verify(self, board: str) -> Verification:
         """Compare all that a board shows with the fold of its events."""
         return self._run(self._async.verify(board))

@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Set
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -22,12 +22,12 @@ from keepscore.catalog import Catalog
 from keepscore.engines.base import InProcessEngine, Outcome, RankingEngine
 from keepscore.errors import EngineUnavailable, IdempotencyKeyReused, KeepscoreError, Overloaded
 from keepscore.feeds.base import Feed
-from keepscore.guard import Submission
 from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
 from keepscore.receipts import pending_receipt, present_receipt, receipt
+from keepscore.tickets import Group, Ticket
 
-__all__ = ["Quiet", "Ticket", "Writer"]
+__all__ = ["Quiet", "Writer"]
 
 #: Submissions that one group takes up, unless a single request brings more.
 GROUP = 1000
@@ -37,41 +37,6 @@ MAX_WAITING = 100_000
 MAX_ANSWER = 1 << 20
 
 log = logging.getLogger(__name__)
-
-
-class Ticket(msgspec.Struct):
-    """A request on its way: its submissions, and who waits for the answer."""
-
-    submissions: list[tuple[int, Submission]]
-    """Checked submissions, each with its place in the request."""
-    rejected: list[Rejection]
-    claim: Claim | None
-    ranked: bool
-    """Whether receipts are wanted."""
-    batch: bool
-    """Whether the request was a batch, and gets the answer of one."""
-    answer: asyncio.Future[Any]
-
-    def settle(self, answer: Receipt | BatchReceipt | Exception) -> None:
-        """Give the answer, unless whoever asked is gone."""
-        if self.answer.done():
-            return
-        if isinstance(answer, Exception):
-            self.answer.set_exception(answer)
-        else:
-            self.answer.set_result(answer)
-
-
-class Group(NamedTuple):
-    """Requests that are recorded, and what they became, by the identity of the submission."""
-
-    tickets: list[Ticket]
-    plans: dict[int, Plan]
-
-    @property
-    def keys(self) -> set[tuple[int, str]]:
-        """The idempotency keys of the requests, each with its board."""
-        return {ticket.claim[:2] for ticket in self.tickets if ticket.claim is not None}
 
 
 class Quiet:
@@ -260,12 +225,13 @@ class Writer:
                 ticket.settle(receipts[0])
 
     async def catch_up(self) -> None:
-        """Apply what is recorded and could not be applied, if there is something."""
-        if self.is_behind:
-            async with self.quiet:
-                for live in self._catalog:
+        """Apply what is recorded and could not be applied, and bring back what the engine has lost, if there is something."""
+        for live in self._catalog:
+            applied = await self._engine.applied(live.id)
+            if self.is_behind or applied is None or applied.get(self._applier.number, 0) != self._counts.get(live.id, 0):
+                async with self.quiet:
                     await self._applier.ensure(live, self._counts.get(live.id, 0))
-                self.is_behind = False
+        self.is_behind = False
 
     async def _settle_outcome(self) -> None:
         """Find out how far this writer's events are recorded, after an append that ended in an error, and apply those."""

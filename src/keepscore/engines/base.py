@@ -135,6 +135,10 @@ class RankingEngine(ABC):
         """Whether the engine knows since when players of a window have their score; where not, it says NO_TIME."""
         return True
 
+    def check(self, board: Board) -> None:
+        """Raise InvalidBoard where the engine could not keep the rankings of such a board."""
+        return
+
     def layouts(self, board: Board) -> dict[str, tuple[str, str]]:
         """How each window's rankings are laid out and why, where there is more than one way."""
         return {}

@@ -86,12 +86,14 @@ class RedisEngine(RankingEngine):
         layout = layout_of(board, window)
         return layout.times or layout.kind == "composite"
 
+    def check(self, board: Board) -> None:
+        if self._client.is_cluster:
+            check_tag(board)
+
     def layouts(self, board: Board) -> dict[str, tuple[str, str]]:
         return {window: (layout.kind, layout.why) for window, layout in layouts_of(board).items()}
 
     def _known(self, board_id: int, board: Board) -> _Known:
-        if self._client.is_cluster:
-            check_tag(board)
         return _Known(board, f"{self._ledger}:{board_id}:{fingerprint(board)}", *board_keys(board))
 
     async def adopt(self, board_id: int, board: Board) -> bool:
@@ -191,8 +193,11 @@ class RedisEngine(RankingEngine):
                 await (self._client.command("PEXPIRE", key, max(1, expiry - now)) if expiry else self._client.command("PERSIST", key))
 
     async def forget(self, board_id: int) -> None:
-        known = self._boards.pop(board_id, None)
-        if known is not None:
+        known = self._boards.get(board_id)
+        # Not where another process has deleted it, and maybe made one of the same name.
+        mine = known is not None and await self.applied(board_id) is not None
+        self._boards.pop(board_id, None)
+        if known is not None and mine:
             keys = await self._listed(known)
             await self._unlink([known.marks, known.listed, *keys])
 

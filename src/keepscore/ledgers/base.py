@@ -157,8 +157,8 @@ class Ledger(ABC):
         """The states of one ranking that belong to the checkpoints `first` to `last`, in chunks of (player, score, since)."""
 
     @abstractmethod
-    async def profiles(self) -> list[Profile]:
-        """All profiles."""
+    async def profiles(self, since: int = 0) -> list[Profile]:
+        """All profiles that were recorded at a moment or later. O(those)."""
 
     @abstractmethod
     async def put_profile(self, profile: Profile, now: int) -> None:

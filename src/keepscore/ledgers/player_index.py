@@ -60,6 +60,12 @@ class PlayerIndex:
         key = board, player
         return sorted({*rows, *self._flush.get(key, ()), *self._tail.get(key, ())})
 
+    def find_of_all(self, connection: sqlite3.Connection, board: int, player: str) -> list[Position]:
+        """The same where other processes record events, too. O(log N + events that are not in the table yet)."""
+        parameters = {"board": board, "player": player}
+        rows: list[Position] = connection.execute(self._queries["events_not_indexed_of"], parameters).fetchall()
+        return sorted({*rows, *self.find(connection, board, player)})
+
     @property
     def due(self) -> bool:
         """Whether there are enough entries in memory to write them."""

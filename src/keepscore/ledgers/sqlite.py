@@ -6,21 +6,18 @@ One process at a time has the ledger open; a lock file beside the database says 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
-import os
 import secrets
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from keepscore.boards import Board, board_from_dict
-from keepscore.errors import LedgerFull, LedgerInUse, LedgerUnavailable
+from keepscore.errors import LedgerFull, LedgerUnavailable
 from keepscore.ledgers.base import (
     Answered,
     BoardRecord,
@@ -31,6 +28,7 @@ from keepscore.ledgers.base import (
     Profile,
     Slot,
 )
+from keepscore.ledgers.lock_file import LockFile
 from keepscore.ledgers.player_index import PlayerIndex
 from keepscore.ledgers.queries import migrations, named_queries
 from keepscore.scoring import Event, State
@@ -41,6 +39,8 @@ __all__ = ["SqliteLedger"]
 CHUNK = 10_000
 #: Rows of one INSERT. Statements of every size up to this are kept prepared.
 MAX_INSERT = 200
+#: Seconds that a write waits for another process's.
+BUSY = 20.0
 #: Page cache of a connection, in KiB: checkpoints touch pages all over the standings.
 CACHE_KIB = 65_536
 #: Pages in the write-ahead log at which SQLite moves them into the database (16 MiB).
@@ -53,10 +53,14 @@ _decode = msgspec.json.decode
 
 
 class SqliteLedger(Ledger):
-    """A ledger in the SQLite database at `path` (`:memory:` for one that is gone with the process)."""
+    """A ledger in the SQLite database at `path` (`:memory:` for one that is gone with the process).
 
-    def __init__(self, path: str) -> None:
+    `shared`: several processes of this machine may have it open, as long as all of them say so.
+    """
+
+    def __init__(self, path: str, shared: bool = False) -> None:
         self.path = path
+        self._shared = shared
         self._queries = named_queries("sqlite")
         self._index = PlayerIndex(self._queries)
         self._lock: LockFile | None = None
@@ -92,7 +96,7 @@ class SqliteLedger(Ledger):
 
     async def open(self, now: int) -> int:
         if self.path != ":memory:":
-            self._lock = LockFile(f"{self.path}.lock")
+            self._lock = LockFile(f"{self.path}.lock", self._shared)
         try:
             pools = [self._writing] if self._reading is self._writing else [self._writing, self._reading]
             loop = asyncio.get_running_loop()
@@ -108,7 +112,9 @@ class SqliteLedger(Ledger):
             raise
 
     def _connect(self, _: None) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=MAX_INSERT + 50)
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY, isolation_level=None, check_same_thread=False, cached_statements=MAX_INSERT + 50
+        )
         # Before anything is changed: it may be somebody else's.
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
@@ -128,8 +134,13 @@ class SqliteLedger(Ledger):
                 f"the ledger {self.path} has schema version {version}, and this Keepscore knows {len(steps)}: use a newer Keepscore"
             )
         for number, step in enumerate(steps[version:], version + 1):
-            # One transaction a migration, so that one that is cut short leaves nothing.
-            connection.executescript(f"BEGIN;\n{step}\nPRAGMA user_version = {number};\nCOMMIT;")
+            # One transaction a migration, so that one that is cut short leaves nothing; another process may have done it meanwhile.
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.execute("PRAGMA user_version").fetchone()[0] < number:
+                for statement in _statements(step):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
 
     async def close(self) -> None:
         if self._indexing is not None:
@@ -235,7 +246,8 @@ class SqliteLedger(Ledger):
     async def player_events(self, board_id: int, player: str) -> list[Event]:
         def work(connection: sqlite3.Connection) -> list[Event]:
             sql = self._queries["event"]
-            positions = self._index.find(connection, board_id, player)
+            find = self._index.find_of_all if self._shared else self._index.find
+            positions = find(connection, board_id, player)
             return [_event(connection.execute(sql, (board_id, *position)).fetchone()) for position in positions]
 
         # On the writing thread, where the index in memory and the one on disk are in step.
@@ -335,40 +347,22 @@ class SqliteLedger(Ledger):
 
     # -- profiles -------------------------------------------------------------------------------------------------------
 
-    async def profiles(self) -> list[Profile]:
-        return [Profile(*row) for row in await self._read("profiles")]
+    async def profiles(self, since: int = 0) -> list[Profile]:
+        return [Profile(*row) for row in await self._read("profiles", since)]
 
     async def put_profile(self, profile: Profile, now: int) -> None:
         sql = self._queries["put_profile"]
         await self._write(lambda connection: connection.execute(sql, (*profile, now)))
 
 
-class LockFile:
-    """A file that one process at a time holds; the system lets go of it when the process ends, however it ends."""
-
-    def __init__(self, path: str) -> None:
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as exc:
-            raise LedgerUnavailable(f"the ledger's folder cannot be written: {exc.strerror}: {path}") from exc
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            url = os.read(self._file, 1000).decode() or None
-            os.close(self._file)
-            user = f"the service at {url}: name it with --url" if url else "another process: stop it first"
-            raise LedgerInUse(f"the ledger {path.removesuffix('.lock')} is in use by {user}", url) from None
-        self.write("")
-
-    def write(self, text: str) -> None:
-        """Leave a text for those who find the file locked."""
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, text.encode(), 0)
-
-    def release(self) -> None:
-        """Let go."""
-        os.close(self._file)
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, one by one."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def _event(row: tuple[Any, ...]) -> Event:

@@ -41,7 +41,7 @@ INSERT INTO events_by_player (board, player, writer, n) VALUES (?, ?, ?, ?) ON C
 
 -- name: indexed_upto
 -- Say how far the index goes for a writer on a board.
-INSERT INTO events_indexed (board, writer, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = excluded.n;
+INSERT INTO events_indexed (board, writer, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = MAX(n, excluded.n);
 
 -- name: events_not_indexed
 -- The events that the index does not have. For each writer on each board a range of the primary key is read.
@@ -57,6 +57,19 @@ FROM positions p
 LEFT JOIN events_indexed i ON i.board = p.board AND i.writer = p.writer
 JOIN events e ON e.board = p.board AND e.writer = p.writer AND e.n > COALESCE(i.n, 0)
 WHERE p.board IS NOT NULL;
+
+-- name: events_not_indexed_of
+-- The same for one player.
+WITH RECURSIVE writers_of (writer) AS (
+    SELECT MIN(writer) FROM events WHERE board = :board
+    UNION ALL
+    SELECT (SELECT MIN(writer) FROM events e WHERE e.board = :board AND e.writer > w.writer) FROM writers_of w WHERE w.writer IS NOT NULL
+)
+SELECT e.writer, e.n
+FROM writers_of w
+LEFT JOIN events_indexed i ON i.board = :board AND i.writer = w.writer
+JOIN events e ON e.board = :board AND e.writer = w.writer AND e.n > COALESCE(i.n, 0)
+WHERE e.player = :player;
 
 -- name: next_writer
 -- The next writer on a board behind a given one, and its last event: a search of the index for each writer, not a scan.
@@ -144,8 +157,8 @@ WHERE board = ? AND window = ? AND window_id = ? AND segment = ? AND checkpoint 
 ORDER BY player LIMIT ?;
 
 -- name: profiles
--- All profiles.
-SELECT player, name FROM players;
+-- The profiles recorded since a moment.
+SELECT player, name FROM players WHERE updated >= ?;
 
 -- name: put_profile
 -- Record a profile.

@@ -1,0 +1,218 @@
+"""`make bench-redis`: the engine on Redis with a million players beside bare Redis and other libraries, in one run on one Redis."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import statistics
+import sys
+import tempfile
+import urllib.error
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import redis
+import uvloop
+from rich.console import Console
+from rich.progress import Progress
+from tests.redis_servers import RedisServer, single
+
+from benchmarks import others
+from benchmarks.load import Load, free_port, running, wrk
+from benchmarks.players import fill
+from benchmarks.redis_jobs import BATCH, CALLERS, Bare, OnEngine, Scores, bytes_of, layouts, submissions
+from benchmarks.report import Line, at_least, show
+from benchmarks.wrk_scripts import RANK, WRITE, lua
+from keepscore import Board, Leaderboards
+from keepscore.engines.redis import RedisEngine
+
+#: A job: players a second, measured for some seconds.
+Job = Callable[[float], Awaitable[float]]
+#: The board of the library and of the service.
+LARGE = Board("large", windows=["all_time"], ties="player")
+
+
+def main() -> None:
+    """Measure everything."""
+    parser = argparse.ArgumentParser(prog="make bench-redis", description=__doc__)
+    parser.add_argument("--players", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=int, default=2, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with Progress(console=Console(stderr=True)) as progress, tempfile.TemporaryDirectory() as folder, single() as server:
+        benchmark = Benchmark(Path(folder), server, options, progress)
+        lines = uvloop.run(benchmark.lines()) + benchmark.over_http()
+    show(lines, "redis.png")
+
+
+class Benchmark:
+    """One run of all measurements."""
+
+    def __init__(self, folder: Path, server: RedisServer, options: argparse.Namespace, progress: Progress) -> None:
+        self.server = server
+        self.players: int = options.players
+        self.seconds: int = options.seconds
+        self.rounds: int = options.rounds
+        self.ledger = folder / "bench.db"
+        self._progress = progress
+        #: What each job reached in each round.
+        self._rates: dict[str, list[float]] = {}
+
+    async def lines(self) -> list[Line]:
+        """All lines of the table but those of the service."""
+        self._note("installing other libraries")
+        commands = others.libraries()
+        self._note("filling Redis")
+        bare = Bare(self.server.port, "bare", self.players)
+        bare.fill(self.players)
+        engine = RedisEngine(self.server.url + "?deadline=60")
+        await engine.open("benchmark")
+        memory = await self._memory(engine)
+        plain, indexed = (OnEngine(engine, n, Board(name, ties="player"), self.players) for n, name in ((4, "engine"), (5, "indexed")))
+        await plain.fill(self.players)
+        await indexed.fill(self.players)
+        self._note("indexing scores, for ranks of every kind")
+        await engine.places(indexed.ranking, ["p0"])
+        self._note("filling a ledger")
+        await asyncio.to_thread(fill, self.ledger, [(LARGE, self.players)])
+        jobs: dict[str, Job] = {
+            "pipelines": _in_thread(bare.pipelines),
+            "batches": plain.batches,
+            "async pipelines": bare.async_pipelines,
+            "indexed batches": indexed.batches,
+            "singles": _in_thread(bare.singles),
+            "callers": plain.callers,
+        }
+        with contextlib.ExitStack() as stack:
+            for name, command in commands.items():
+                with redis.Redis(port=self.server.port) as client:
+                    client.copy("bare", name)
+                other = stack.enter_context(others.started(name, command, self.server.port, name, self.players))
+                for job in ("update", "batch", "ranks"):
+                    jobs[f"{name} {job}"] = _in_thread(lambda seconds, other=other, job=job: other.run(job, seconds))
+            jobs["places"] = indexed.places
+            self._note("loading the library's board")
+            async with Leaderboards.open(f"sqlite:///{self.ledger}", self.server.url) as leaderboards:
+                scores = Scores(self.players)
+                jobs["submissions"] = lambda seconds: submissions(leaderboards, LARGE.name, scores, seconds)
+                await self._measure(jobs)
+        await engine.close()
+        return [*self._beside_bare(), *(line for name in commands for line in self._beside(name)), *memory]
+
+    async def _measure(self, jobs: dict[str, Job]) -> None:
+        # What is there stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        for job in jobs.values():
+            await job(0.2)
+        # All jobs in every round, so that whatever else the machine does meets all of them.
+        for round_ in range(self.rounds):
+            for name, job in jobs.items():
+                self._note(f"{name}, round {round_ + 1}")
+                self._rates.setdefault(name, []).append(await job(self.seconds))
+
+    # -- lines ----------------------------------------------------------------------------------------------------------
+
+    def _rate(self, name: str) -> float:
+        return statistics.median(self._rates[name])
+
+    def _ratio(self, mine: str, theirs: str) -> tuple[str, float]:
+        """The figure and the ratio of two jobs: the median of the rounds' ratios."""
+        ratio = statistics.median(one / other for one, other in zip(self._rates[mine], self._rates[theirs], strict=True))
+        return f"{self._rate(mine):,.0f}/s of {self._rate(theirs):,.0f}", ratio
+
+    def _beside_bare(self) -> Iterator[Line]:
+        pipelines = max("pipelines", "async pipelines", key=self._rate)
+        bare = f"bare ZADD + ZREVRANK in {'asyncio ' if pipelines.startswith('async') else ''}pipelines"
+        single = "one ZADD + ZREVRANK after the other"
+        yield at_least(f"engine: batches of {BATCH} with old and new rank, beside {bare}", *self._ratio("batches", pipelines), 0.5)
+        yield Line("… where scores are indexed for dense ranks", *self._ratio("indexed batches", pipelines))
+        yield at_least(f"engine: {CALLERS} callers, grouped, beside {single}", *self._ratio("callers", "singles"), 2)
+        yield at_least(f"library: {CALLERS} callers, durable in SQLite, beside {single}", *self._ratio("submissions", "singles"), 2)
+
+    def _beside(self, name: str) -> Iterator[Line]:
+        yield at_least(f"{name}: update with rank, ours in batches of {BATCH}", *self._ratio("batches", f"{name} update"), 5)
+        yield at_least(f"{name}: update with rank, ours from {CALLERS} callers", *self._ratio("callers", f"{name} update"), 5)
+        yield Line(f"{name}: update with rank, both in batches of {BATCH}", *self._ratio("batches", f"{name} batch"))
+        yield at_least(f"{name}: {BATCH} ranks at once, players", *self._ratio("places", f"{name} ranks"), 5)
+
+    async def _memory(self, engine: RedisEngine) -> list[Line]:
+        """Bytes a player in each layout."""
+        lines = []
+        bare = bytes_of(self.server.port, "bare") / self.players
+        for number, (name, board) in enumerate(layouts(), 1):
+            self._note(f"memory, {name}")
+            assert engine.layouts(board)["all_time"][0] == name
+            await OnEngine(engine, number, board, self.players).fill(self.players)
+            mine = bytes_of(self.server.port, f"*{{{name}}}*") / self.players
+            ratio = mine / bare
+            most = 1.02 if name != "timed" else None
+            wanted = (f"≤ {most}", ratio <= most) if most else ("", True)
+            lines.append(Line(f"memory a player, {name}, beside a bare sorted set", f"{mine:.1f} B of {bare:.1f} B", ratio, *wanted))
+            await engine.forget(number)
+        return lines
+
+    # -- the service ----------------------------------------------------------------------------------------------------
+
+    def over_http(self) -> list[Line]:
+        """Lines of the service on Redis beside a constant answer."""
+        port = free_port()
+        url = f"http://127.0.0.1:{port}/"
+        with running([sys.executable, "-m", "benchmarks.constant", str(port)], url), self._service() as (service, workers):
+            return self._beside_constant(service, url, f"{workers} worker{'s' if workers > 1 else ''}")
+
+    @contextlib.contextmanager
+    def _service(self) -> Iterator[tuple[str, int]]:
+        """The service with two workers, or with one where it refuses two."""
+        port = free_port()
+        url = f"http://127.0.0.1:{port}"
+        ledger, engine = f"sqlite:///{self.ledger}", self.server.url
+        command = [str(Path(sys.executable).with_name("keepscore")), "serve", "--port", str(port), "--ledger", ledger, "--engine", engine]
+        with contextlib.ExitStack() as stack:
+            workers = 2
+            try:
+                stack.enter_context(running([*command, "--workers", "2"], f"{url}/healthz"))
+            except urllib.error.URLError:
+                workers = 1
+                stack.enter_context(running(command, f"{url}/healthz"))
+            yield url, workers
+
+    def _beside_constant(self, service: str, constant: str, workers: str) -> list[Line]:
+        last = self.players - 1
+        ranks = lua(RANK, board="large", last=last)
+        names = {"rank": "rank of a random player", "write": "durable write with rank"}
+        found: dict[str, list[Load]] = {name: [] for name in names}
+        ratios: dict[str, list[float]] = {name: [] for name in names}
+        # The first rank has all scores indexed.
+        wrk(service, self.seconds, ranks)
+        constants = [wrk(constant, self.seconds, ranks)]
+        for round_ in range(self.rounds):
+            # Higher scores each time: what changes nothing is not a write.
+            writes = lua(WRITE, last=last, seed=round_, low=(round_ + 10) * 10**7)
+            for name, script in (("rank", ranks), ("write", writes)):
+                self._note(f"service, {name}, round {round_ + 1}")
+                load = wrk(service, self.seconds, script)
+                assert not load.errors, f"{name}: {load}"
+                found[name].append(load)
+                constants.append(wrk(constant, self.seconds, ranks))
+                ratios[name].append(load.requests / (constants[-1].requests / 2 + constants[-2].requests / 2))
+        lines = []
+        for name, label in names.items():
+            rate = statistics.median(load.requests for load in found[name])
+            tail = statistics.median(load.p99 for load in found[name])
+            figure = f"{rate:,.0f}/s, P99 {tail:.1f} ms"
+            lines.append(Line(f"service, {workers}: {label}, beside a constant answer", figure, statistics.median(ratios[name])))
+        return lines
+
+    def _note(self, text: str) -> None:
+        self._progress.console.print(text, style="dim")
+
+
+def _in_thread(job: Callable[[float], float]) -> Job:
+    return lambda seconds: asyncio.to_thread(job, seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""Jobs on one Redis: through bare redis-py, through the engine and through the library. Each gives players a second.
+
+All of them write what really moves players: scores that rise. What it takes to make up players is not measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from array import array
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import redis
+import redis.asyncio
+
+from keepscore import Board, Leaderboards
+from keepscore.catalog import LiveBoard
+from keepscore.engines.base import Batch, Change, Loaded, Ranking, Update
+from keepscore.engines.redis import RedisEngine
+from keepscore.ledgers.base import BoardRecord
+from keepscore.ordering import Row
+from keepscore.scoring import Event
+
+BATCH = 100
+CALLERS = 32
+CHUNK = 5000
+WRITER = 1
+
+Pairs = list[tuple[str, int]]
+
+
+def first_scores(players: int) -> array[int]:
+    """The score with which each player begins, as in ledgers made by `benchmarks.players.fill`."""
+    chance = random.Random(1)
+    return array("q", (chance.randrange(10**7) for _ in range(players)))
+
+
+class Scores:
+    """Updates of random players, each to a higher score than before."""
+
+    def __init__(self, players: int) -> None:
+        self._scores = first_scores(players)
+        self._chance = random.Random(2)
+
+    def player(self) -> str:
+        """A random player."""
+        return f"p{self._chance.randrange(len(self._scores))}"
+
+    def pair(self) -> tuple[str, int]:
+        """A random player and a new score."""
+        n = self._chance.randrange(len(self._scores))
+        self._scores[n] += self._chance.randrange(1, 1_000_000)
+        return f"p{n}", self._scores[n]
+
+    def pairs(self) -> Pairs:
+        """A batch."""
+        return [self.pair() for _ in range(BATCH)]
+
+
+class Stopwatch:
+    """Runs in parts, until the seconds are over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._spent = self._begun = 0.0
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is time left."""
+        return self._spent < self._seconds
+
+    def __enter__(self) -> None:
+        self._begun = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._spent += time.perf_counter() - self._begun
+
+    def rate(self, done: int) -> float:
+        """So many players a second."""
+        return done / self._spent
+
+
+# -- bare redis-py --------------------------------------------------------------------------------------------------------
+
+
+class Bare:
+    """A sorted set and nothing else."""
+
+    def __init__(self, port: int, key: str, players: int) -> None:
+        self.key = key
+        self._client = redis.Redis(port=port)
+        self._port = port
+        self._scores = Scores(players)
+
+    def fill(self, players: int) -> None:
+        """Put the players in with their first scores."""
+        scores = first_scores(players)
+        for start in range(0, players, CHUNK):
+            self._client.zadd(self.key, {f"p{n}": scores[n] for n in range(start, min(start + CHUNK, players))})
+
+    def pipelines(self, seconds: float) -> float:
+        """ZADD and ZREVRANK of 100 players in one pipeline after the other."""
+        watch, done = Stopwatch(seconds), 0
+        while watch.runs:
+            pairs = self._scores.pairs()
+            with watch:
+                pipeline = self._client.pipeline(transaction=False)
+                for player, score in pairs:
+                    pipeline.zadd(self.key, {player: score})
+                    pipeline.zrevrank(self.key, player)
+                ranks = pipeline.execute()[1::2]
+            done += len(ranks)
+        return watch.rate(done)
+
+    async def async_pipelines(self, seconds: float) -> float:
+        """The same through asyncio."""
+        watch, done = Stopwatch(seconds), 0
+        async with redis.asyncio.Redis(port=self._port) as client:
+            while watch.runs:
+                pairs = self._scores.pairs()
+                with watch:
+                    pipeline = client.pipeline(transaction=False)
+                    for player, score in pairs:
+                        pipeline.zadd(self.key, {player: score})
+                        pipeline.zrevrank(self.key, player)
+                    ranks = (await pipeline.execute())[1::2]
+                done += len(ranks)
+        return watch.rate(done)
+
+    def singles(self, seconds: float) -> float:
+        """One ZADD and one ZREVRANK, one call after the other."""
+        watch, done = Stopwatch(seconds), 0
+        while watch.runs:
+            player, score = self._scores.pair()
+            with watch:
+                self._client.zadd(self.key, {player: score})
+                self._client.zrevrank(self.key, player)
+            done += 1
+        return watch.rate(done)
+
+
+# -- the engine -----------------------------------------------------------------------------------------------------------
+
+
+class OnEngine:
+    """A board in the engine, without a ledger."""
+
+    def __init__(self, engine: RedisEngine, number: int, board: Board, players: int) -> None:
+        self.board = board
+        self._engine = engine
+        self._live = LiveBoard(BoardRecord(number, 1, board, 1))
+        self.ranking = Ranking(number, "all_time", "all_time", "")
+        self._scores = Scores(players)
+        self._applied = 0
+
+    async def fill(self, players: int) -> None:
+        """Put the players in with their first scores."""
+        scores = first_scores(players)
+        now = _now()
+
+        async def states() -> AsyncIterator[Loaded]:
+            for start in range(0, players, CHUNK):
+                rows = [Row(f"p{n}", scores[n], now) for n in range(start, min(start + CHUNK, players))]
+                yield Loaded(self.ranking, 0, rows, fresh=False)
+
+        await self._engine.load(self._live.id, self.board, states(), {})
+        await self._engine.promote(self._live.id)
+
+    def _update(self, player: str, score: int, now: int) -> Update:
+        return self._live.update(Event(self._live.id, WRITER, 0, player, "score", score, now, now, None), ranked=True)
+
+    async def _apply(self, updates: list[Update]) -> list[Change]:
+        batch = Batch(self._live.id, WRITER, self._applied, self._applied + len(updates), updates, self.board.rank)
+        (outcomes,) = await self._engine.apply([batch])
+        self._applied += len(updates)
+        return [outcome.changes[0] for outcome in outcomes]
+
+    async def batches(self, seconds: float) -> float:
+        """Batches of 100 updates that answer with old and new rank."""
+        watch, done = Stopwatch(seconds), 0
+        while watch.runs:
+            now = _now()
+            updates = [self._update(player, score, now) for player, score in self._scores.pairs()]
+            with watch:
+                changes = await self._apply(updates)
+            assert all(change.updated and change.rank for change in changes)
+            done += len(changes)
+        return watch.rate(done)
+
+    async def callers(self, seconds: float) -> float:
+        """Single updates from 32 callers at once: what waits while a batch is under way is the next one."""
+        waiting: list[tuple[Update, asyncio.Future[Change]]] = []
+
+        async def commit() -> None:
+            while True:
+                await asyncio.sleep(0)
+                group, waiting[:] = waiting[:], []
+                changes = await self._apply([update for update, _ in group]) if group else []
+                for (_, future), change in zip(group, changes, strict=True):
+                    future.set_result(change)
+
+        async def update(player: str, score: int) -> None:
+            future: asyncio.Future[Change] = asyncio.get_running_loop().create_future()
+            waiting.append((self._update(player, score, _now()), future))
+            assert (await future).updated
+
+        committing = asyncio.create_task(commit())
+        rate = await _called(lambda: update(*self._scores.pair()), seconds)
+        committing.cancel()
+        return rate
+
+    async def places(self, seconds: float) -> float:
+        """Where 100 players stand, in one call after the other."""
+        watch, done = Stopwatch(seconds), 0
+        while watch.runs:
+            players = [self._scores.player() for _ in range(BATCH)]
+            with watch:
+                places = await self._engine.places(self.ranking, players)
+            assert all(places)
+            done += len(places)
+        return watch.rate(done)
+
+
+# -- the library ----------------------------------------------------------------------------------------------------------
+
+
+async def submissions(leaderboards: Leaderboards, board: str, scores: Scores, seconds: float) -> float:
+    """`Leaderboards.submit` from 32 callers at once, each a durable write that answers with the rank."""
+
+    async def submit() -> None:
+        receipt = await leaderboards.submit(board, *scores.pair())
+        assert receipt.rank is not None
+        assert not receipt.pending
+
+    return await _called(submit, seconds)
+
+
+async def _called(call: Callable[[], Awaitable[None]], seconds: float) -> float:
+    """Calls a second from 32 callers at once."""
+    begun, done = time.perf_counter(), 0
+
+    async def caller() -> None:
+        nonlocal done
+        while time.perf_counter() - begun < seconds:
+            await call()
+            done += 1
+
+    await asyncio.gather(*(caller() for _ in range(CALLERS)))
+    return done / (time.perf_counter() - begun)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+# -- memory ---------------------------------------------------------------------------------------------------------------
+
+
+def layouts() -> Iterator[tuple[str, Board]]:
+    """A board of each layout, by name."""
+    yield "plain", Board("plain", ties="player")
+    yield "composite", Board("composite", resolution="1m", min_score=0, max_score=10_000_000)
+    yield "timed", Board("timed")
+
+
+def bytes_of(port: int, pattern: str) -> int:
+    """The bytes that all keys of a pattern take, each member counted."""
+    with redis.Redis(port=port) as client:
+        return sum(client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(pattern))

@@ -1,0 +1,54 @@
+"""A week of a puzzle that is played once a day: the day, the country, the week and the experience points.
+
+    keepscore serve --config examples/daily_frame/boards.toml --engine redis://127.0.0.1:6379/0 --ledger sqlite:///daily_frame.db
+    python examples/daily_frame/play.py http://127.0.0.1:8080
+
+It may be run twice: its batches have idempotency keys, and count once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.request
+
+URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
+
+#: Player, country, score, time: the first games of two days. The 22nd was a Saturday of week 8.
+GAMES = [
+    ("ana", "BR", 700, "2025-02-21T18:00:00Z"),
+    ("tom", "US", 900, "2025-02-21T19:00:00Z"),
+    ("ana", "BR", 850, "2025-02-22T08:00:00Z"),
+    ("rui", "BR", 640, "2025-02-22T09:00:00Z"),
+    ("tom", "US", 500, "2025-02-22T10:00:00Z"),
+]
+#: A second game of the day, for the fun and the experience.
+AGAIN = [("rui", 950, "2025-02-22T21:00:00Z")]
+RANKINGS = {
+    "lb:daily_frame:2025-02-22": "daily_frame/top?window_id=2025-02-22",
+    "lb:daily_frame:2025-02-22:country:BR": "daily_frame/top?window_id=2025-02-22&segment=country:BR",
+    "lb:daily_frame:week:2025-W08": "daily_frame_week/top?window_id=2025-W08",
+    "lb:alltime:xp": "xp/top",
+}
+
+
+def call(path: str, body: object = None, **headers: str) -> dict:
+    """The answer to a request."""
+    request = urllib.request.Request(f"{URL}/v1/boards/{path}", None if body is None else json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def main() -> None:
+    """Send the games, the past included, and print each ranking with its key in Redis."""
+    games = [{"player_id": who, "score": score, "at": at, "segments": {"country": country}} for who, country, score, at in GAMES]
+    again = [{"player_id": who, "amount": score, "at": at} for who, score, at in AGAIN]
+    for board, entries in [("daily_frame", games), ("xp", again)]:
+        sent = call(f"{board}/scores/batch?backfill=true", {"scores": entries}, **{"Idempotency-Key": "daily_frame"})
+        print(f"{sent['accepted']} to {board} {'had been sent before' if sent.get('replayed') else 'sent'}")
+    for key, path in RANKINGS.items():
+        print(f"{key:<39}" + "   ".join(f"{one['rank']}. {one['player_id']} {one['score']:>4}" for one in call(path)["standings"]))
+
+
+if __name__ == "__main__":
+    main()

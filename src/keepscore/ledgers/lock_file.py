@@ -1,0 +1,39 @@
+"""Who has a ledger file open."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from keepscore.errors import LedgerInUse, LedgerUnavailable
+
+__all__ = ["LockFile"]
+
+
+class LockFile:
+    """A file that one process at a time holds, or several that share it. The system lets go of it when a process ends, however."""
+
+    def __init__(self, path: str, shared: bool) -> None:
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as exc:
+            raise LedgerUnavailable(f"the ledger's folder cannot be written: {exc.strerror}: {path}") from exc
+        try:
+            fcntl.flock(self._file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError:
+            url = os.read(self._file, 1000).decode() or None
+            os.close(self._file)
+            user = f"the service at {url}: name it with --url" if url else "another process: stop it first"
+            raise LedgerInUse(f"the ledger {path.removesuffix('.lock')} is in use by {user}", url) from None
+        self.write("")
+
+    def write(self, text: str) -> None:
+        """Leave a text for those who find the file locked."""
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, text.encode(), 0)
+
+    def release(self) -> None:
+        """Let go."""
+        os.close(self._file)
