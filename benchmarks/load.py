@@ -65,6 +65,6 @@ def wrk(url: str, seconds: int, lua: str = "") -> Load:
 
 
 def _latency(out: str, share: str) -> float:
-    found = re.search(rf"{share}\s+([\d.]+)(us|ms|s)\n", out)
+    found = re.search(rf"{share}\s+([\d.]+)(us|ms|s)\s*\n", out)
     assert found is not None, out
     return float(found[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found[2]]

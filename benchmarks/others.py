@@ -16,6 +16,8 @@ DRIVERS = Path(__file__).parent / "drivers"
 #: The last version of `leaderboard` and the client that it was made for; setuptools has the distutils that this client imports.
 PYTHON_PACKAGES = ["leaderboard==3.7.3", "redis==2.10.6", "setuptools==80.9.0"]
 NODE_PACKAGES = ["redis-rank@2.2.3", "ioredis@6.0.0"]
+#: What each can be told to do. `unawaited` are ranks of 100 without waiting for one another, where there is no call for many.
+JOBS = {"leaderboard": ("update", "batch", "ranks"), "redis-rank": ("update", "batch", "ranks", "unawaited")}
 
 
 class Other:

@@ -10,6 +10,7 @@ import statistics
 import sys
 import tempfile
 import urllib.error
+import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -90,7 +91,7 @@ class Benchmark:
                 with redis.Redis(port=self.server.port) as client:
                     client.copy("bare", name)
                 other = stack.enter_context(others.started(name, command, self.server.port, name, self.players))
-                for job in ("update", "batch", "ranks"):
+                for job in others.JOBS[name]:
                     jobs[f"{name} {job}"] = _in_thread(lambda seconds, other=other, job=job: other.run(job, seconds))
             jobs["places"] = indexed.places
             self._note("loading the library's board")
@@ -137,6 +138,8 @@ class Benchmark:
         yield at_least(f"{name}: update with rank, ours from {CALLERS} callers", *self._ratio("callers", f"{name} update"), 5)
         yield Line(f"{name}: update with rank, both in batches of {BATCH}", *self._ratio("batches", f"{name} batch"))
         yield at_least(f"{name}: {BATCH} ranks at once, players", *self._ratio("places", f"{name} ranks"), 5)
+        if "unawaited" in others.JOBS[name]:
+            yield Line("… theirs without waiting for one another", *self._ratio("places", f"{name} unawaited"))
 
     async def _memory(self, engine: RedisEngine) -> list[Line]:
         """Bytes a player in each layout."""
@@ -186,7 +189,7 @@ class Benchmark:
         found: dict[str, list[Load]] = {name: [] for name in names}
         ratios: dict[str, list[float]] = {name: [] for name in names}
         # The first rank has all scores indexed.
-        wrk(service, self.seconds, ranks)
+        urllib.request.urlopen(f"{service}/v1/boards/large/players/p0", timeout=300).close()
         constants = [wrk(constant, self.seconds, ranks)]
         for round_ in range(self.rounds):
             # Higher scores each time: what changes nothing is not a write.

@@ -58,9 +58,8 @@ def redis_binary() -> str:
 
 def free_port() -> int:
     """A port that is free, as is the one 10000 above it (a cluster's bus), and that no outgoing connection takes by chance."""
-    dice = random.SystemRandom()
     for _ in range(1000):
-        port = dice.randrange(12000, 22000)
+        port = random.SystemRandom().randrange(12000, 22000)
         with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
             one.bind(("127.0.0.1", port))
             other.bind(("127.0.0.1", port + 10000))
@@ -81,15 +80,12 @@ def tls_files(folder: Path) -> Path:
 
 
 def _write_with_openssl(folder: Path) -> None:
-    new = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -config /dev/null"
-    ca = ("basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign", "subjectKeyIdentifier=hash")
-    server = ("basicConstraints=CA:FALSE", "authorityKeyIdentifier=keyid", "subjectAltName=DNS:localhost,IP:127.0.0.1")
-    for command, extensions in (
-        (f"{new} -subj /CN=tests -keyout ca.key -out ca.pem", ca),
-        (f"{new} -subj /CN=localhost -CA ca.pem -CAkey ca.key -keyout server.key -out server.pem", server),
-    ):
-        added = [word for extension in extensions for word in ("-addext", extension)]
-        subprocess.run([*command.split(), *added], cwd=folder, capture_output=True, timeout=PATIENCE, check=True)
+    new = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -config /dev/null -addext"
+    ca = "basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign -addext subjectKeyIdentifier=hash -subj /CN=tests"
+    server = "basicConstraints=CA:FALSE -addext authorityKeyIdentifier=keyid -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+    signed = "-subj /CN=localhost -CA ca.pem -CAkey ca.key"
+    for command in (f"{new} {ca} -keyout ca.key -out ca.pem", f"{new} {server} {signed} -keyout server.key -out server.pem"):
+        subprocess.run(command.split(), cwd=folder, capture_output=True, timeout=PATIENCE, check=True)
 
 
 def _write_with_cryptography(folder: Path) -> None:
@@ -141,7 +137,7 @@ def tls_proxy(port: int, folder: Path, listen: int | None = None) -> Iterator[in
     async def run() -> None:
         server = await asyncio.start_server(serve, sock=listener, ssl=context, ssl_handshake_timeout=5, ssl_shutdown_timeout=1)
         await done.wait()
-        # No more are taken, and those that were can still begin.
+        # Those that were taken can still begin.
         loop.remove_reader(listener)
         await asyncio.sleep(0)
         server.close()
@@ -196,9 +192,9 @@ class RedisServer:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log, self._config = self.folder / "redis.log", self.folder / "redis.conf"
         self.secret = "" if password is None else f":{quote(password, safe='')}@"
-        self._plain = self.port if tls is None else free_port()
+        self.plain_port = self.port if tls is None else free_port()
         self._beside = contextlib.ExitStack()
-        lines = ["bind 127.0.0.1", f"port {self._plain}", f"dir {_quoted(str(self.folder))}", 'save ""', "appendonly no"]
+        lines = ["bind 127.0.0.1", f"port {self.plain_port}", f"dir {_quoted(str(self.folder))}", 'save ""', "appendonly no"]
         lines += ["repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"]
         if password is not None:
             lines += [f"requirepass {_quoted(password)}", f"masterauth {_quoted(password)}"]
@@ -235,7 +231,7 @@ class RedisServer:
         self._guard = subprocess.Popen(guard, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             if self.tls is not None:
-                self._beside.enter_context(tls_proxy(self._plain, self.tls, self.port))
+                self._beside.enter_context(tls_proxy(self.plain_port, self.tls, self.port))
             # Another server that answers on this port is not meant.
             _until(lambda: self.ask("PING") and self.ask("INFO", "server")["process_id"] == self.process.pid, [self], PATIENCE)
         except BaseException:
@@ -296,22 +292,19 @@ class Replicated:
     primary: RedisServer
     replicas: list[RedisServer]
 
-    @property
-    def url(self) -> str:
-        return self.primary.url
-
     def in_sync(self) -> bool:
         """Whether every replica has all that the first primary has."""
-        found = self.primary.ask("INFO", "replication")
-        states = [found.get(f"slave{number}", {}) for number in range(len(self.replicas))]
-        return all(state.get("state") == "online" and state["offset"] == found["master_repl_offset"] for state in states)
+        primary, *others = (server.ask("INFO", "replication") for server in (self.primary, *self.replicas))
+        seen = all(primary.get(f"slave{number}", {}).get("state") == "online" for number in range(len(others)))
+        linked = all(other["master_link_status"] == "up" for other in others)
+        return seen and linked and all(other["slave_repl_offset"] >= primary["master_repl_offset"] for other in others)
 
 
 @contextlib.contextmanager
 def replicated(replicas: int = 2, **options: Any) -> Iterator[Replicated]:
     """A primary with replicas that are in sync."""
     with _folder() as name, RedisServer(Path(name), **options) as primary, contextlib.ExitStack() as stack:
-        settings = [*options.pop("settings", ()), f"replicaof 127.0.0.1 {primary.port}"]
+        settings = [*options.pop("settings", ()), f"replicaof 127.0.0.1 {primary.plain_port}"]
         others = [stack.enter_context(RedisServer(Path(name), settings=settings, **options)) for _ in range(replicas)]
         _until(Replicated(primary, others).in_sync, [primary, *others])
         yield Replicated(primary, others)
@@ -319,7 +312,7 @@ def replicated(replicas: int = 2, **options: Any) -> Iterator[Replicated]:
 
 @dataclass
 class Sentinels(Replicated):
-    """A primary with two replicas, and the three Sentinels over them, here with their processes and ports."""
+    """A primary with two replicas, and the three Sentinels over them: `watchers` are their processes, `sentinels` their ports."""
 
     service: str
     watchers: list[RedisServer]
@@ -352,18 +345,20 @@ class Sentinels(Replicated):
 
 
 @contextlib.contextmanager
-def sentinels(service: str = "boards", **options: Any) -> Iterator[Sentinels]:
-    """A primary with two replicas, under three Sentinels that need half a second to miss it."""
+def sentinels(service: str = "boards", down_after: int = 1500, **options: Any) -> Iterator[Sentinels]:
+    """A primary with two replicas, under three Sentinels that miss it after so many milliseconds.
+
+    They ask a new primary for a sign of life only after a second, so with less than that they often replace it at once.
+    """
     with replicated(2, **options) as found, contextlib.ExitStack() as stack:
-        watched = {"monitor": f"127.0.0.1 {found.primary.port} 2", "down-after-milliseconds": 500, "failover-timeout": 2000}
+        watched = {"monitor": f"127.0.0.1 {found.primary.port} 2", "down-after-milliseconds": down_after, "failover-timeout": 2000}
         if found.primary.password is not None:
             watched["auth-pass"] = _quoted(found.primary.password)
         settings = [f"sentinel {name} {service} {value}" for name, value in watched.items()]
         folder = found.primary.folder.parent
         watchers = [stack.enter_context(RedisServer(folder, arguments=["--sentinel"], settings=settings)) for _ in range(3)]
-        world = Sentinels(found.primary, found.replicas, service, watchers)
-        _until(world.acquainted, [found.primary, *found.replicas, *watchers])
-        yield world
+        _until(Sentinels(found.primary, found.replicas, service, watchers).acquainted, watchers)
+        yield Sentinels(found.primary, found.replicas, service, watchers)
 
 
 @dataclass
@@ -374,8 +369,7 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        first, second = self.nodes[:2]
-        return f"redis+cluster://{first.secret}127.0.0.1:{first.port},127.0.0.1:{second.port}"
+        return f"redis+cluster://{self.nodes[0].secret}127.0.0.1:{self.nodes[0].port},127.0.0.1:{self.nodes[1].port}"
 
     def formed(self) -> bool:
         """Whether all nodes find the cluster well, with three primaries and three replicas that are attached."""

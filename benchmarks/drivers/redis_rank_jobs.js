@@ -12,13 +12,16 @@ const board = new Leaderboard(client, key, { sortPolicy: "high-to-low", updatePo
 
 const player = () => "p" + Math.floor(Math.random() * players);
 const score = () => Math.floor(Math.random() * 1e7);
-const entries = () => Array.from({ length: BATCH }, () => ({ id: player(), value: score() }));
+const entries = (length) => () => Array.from({ length }, () => ({ id: player(), value: score() }));
 
-// It has no call for many ranks: calls that do not wait for one another come closest.
+const rank = ({ id }) => board.rank(id);
+
 const jobs = {
-  update: [1, () => [player(), score()], async ([id, value]) => { await board.updateOne(id, value); return board.rank(id); }],
-  batch: [BATCH, entries, async (all) => { await board.update(all); return Promise.all(all.map(({ id }) => board.rank(id))); }],
-  ranks: [BATCH, entries, (all) => Promise.all(all.map(({ id }) => board.rank(id)))],
+  update: [1, entries(1), async ([{ id, value }]) => { await board.updateOne(id, value); return board.rank(id); }],
+  batch: [BATCH, entries(BATCH), async (all) => { await board.update(all); return Promise.all(all.map(rank)); }],
+  // It has no call for many ranks: one after the other, or all without waiting for one another.
+  ranks: [BATCH, entries(BATCH), async (all) => { for (const entry of all) await rank(entry); }],
+  unawaited: [BATCH, entries(BATCH), (all) => Promise.all(all.map(rank))],
 };
 
 async function main() {

@@ -16,7 +16,7 @@ URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
 BASE = "/api/v1/leaderboard"
 
 #: Twelve others, each better than the one before.
-OTHERS = [{"player_id": 500 + n, "score": 1000 + 100 * n, "region": "us-east" if n % 2 else "eu-west"} for n in range(12)]
+OTHERS = [{"player_id": 500 + n, "score": 1050 + 100 * n, "region": "us-east" if n % 2 else "eu-west"} for n in range(12)]
 PLAYER = 777
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     for other in OTHERS:
         call("/score", other)
     print(f"player {PLAYER} sends      counts    rank    moved    percentile")
-    for score in (900, 1650, 1200):
+    for score in (900, 1700, 1200):
         now = call("/score", {"player_id": PLAYER, "score": score, "region": "us-east", "game_id": f"game-{score}"})
         print(f"{score:>16}{now['score']:>12}{now['rank']:>8}{now['rank_change']:>+9}{now['percentile']:>14.1f}")
 

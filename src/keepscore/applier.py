@@ -131,9 +131,16 @@ class Applier:
 
     async def _restate(self, live: LiveBoard, player: str, rankings: Iterable[Ranking], shadow: bool = False) -> None:
         """Recompute a player whose event came late, until nothing has come in between."""
+        current = self._catalog.get(live.name)
+        if not shadow and (current is None or (current.id, current.meaning) != (live.id, live.meaning)):
+            # The board means something else by now, and was rebuilt for that from the ledger.
+            return
         for ranking in rankings:
             for _ in range(MAX_RESTATES):
-                upto = await self._engine.applied(live.id, shadow) or {}
+                upto = await self._engine.applied(live.id, shadow)
+                if upto is None:
+                    # It was rebuilt meanwhile, by another definition maybe, from the ledger: the event is in it.
+                    return
                 state = await restated(self._ledger, live, player, ranking, upto)
                 if await self._engine.restate(ranking, player, state, shadow, upto):
                     break

@@ -68,7 +68,7 @@ FIELDS: dict[str, str] = {
     "timezone": "the IANA time zone in which windows begin and end, such as 'Europe/Berlin'",
     "week_start": "the day on which weeks begin, monday to sunday",
     "segments": "the attributes by which the board is also ranked apart, such as ['region', 'country']",
-    "min_score": "the lowest score that is taken",
+    "min_score": "the lowest score that is taken; without it, -max_score",
     "max_score": "the highest score that is taken",
     "grace": "how long after a window's end late scores are taken, such as '1h'",
     "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
@@ -301,10 +301,11 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
-        """Lowest and highest score, as stored."""
-        low = -MAX_SCORE if self.min_score is None else self._bound("min_score", self.min_score)
+        """Lowest and highest score, as stored. Where only the highest is given, the lowest is as far on the other side of zero."""
         high = MAX_SCORE if self.max_score is None else self._bound("max_score", self.max_score)
-        return low, high
+        if self.min_score is not None:
+            return self._bound("min_score", self.min_score), high
+        return -high if high > 0 else -MAX_SCORE, high
 
     def _bound(self, field: str, value: int | float) -> int:
         try:

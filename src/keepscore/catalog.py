@@ -8,7 +8,8 @@ from typing import NamedTuple
 from keepscore.boards import Board
 from keepscore.durations import duration_ms
 from keepscore.engines.base import Ranking, Update
-from keepscore.errors import InvalidBoard, UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.keys import key_of
 from keepscore.ledgers.base import BoardRecord
 from keepscore.scoring import Event, cut
 from keepscore.windows import FOREVER, Span, span_at, span_of
@@ -33,10 +34,11 @@ class Route(NamedTuple):
 class CalendarPosition:
     """The rankings of a board for all moments from `start` up to `end`, worked out once."""
 
-    __slots__ = ("_plain", "_slices", "board_id", "end", "names", "spans", "start", "wholes")
+    __slots__ = ("_plain", "_slices", "board", "board_id", "end", "names", "spans", "start", "wholes")
 
     def __init__(self, live: LiveBoard, moment: int) -> None:
         self.board_id = live.id
+        self.board = live.board
         self.names = live.board.segments
         periods = live.board.periods
         self.spans = tuple(span for name in periods if (span := span_at(live.board, name, moment)) is not None)
@@ -63,6 +65,13 @@ class CalendarPosition:
         if len(self._slices) >= REMEMBERED:
             self._slices.clear()
         label = f"{slice_[0]}:{slice_[1]}"
+        wholes = {key_of(self.board, span, "") for span in self.spans}
+        for span in self.spans:
+            if (key := key_of(self.board, span, label)) in wholes:
+                raise InvalidSegment(
+                    f"segment {slice_[0]} = {slice_[1]!r} cannot be used on board {self.board.name!r}: its ranking would have the key "
+                    f"{key!r}, which is that of the whole"
+                )
         rankings = tuple(Ranking(self.board_id, span.window, span.id, label) for span in self.spans)
         self._slices[slice_] = rankings
         return rankings

@@ -32,7 +32,7 @@ class Setting(NamedTuple):
 SETTINGS: dict[str, Setting] = {
     "server.host": Setting(str, "127.0.0.1", "the address on which the service listens", "an IP address or host name"),
     "server.port": Setting(int, 8080, "the port on which the service listens", "1 to 65535"),
-    "server.workers": Setting(int, 1, "how many processes serve", "1, as SQLite and the embedded engine are for one process"),
+    "server.workers": Setting(int, 1, "how many processes serve", "1 to 256; with the embedded engine, 1"),
     "server.insecure": Setting(
         bool,
         False,

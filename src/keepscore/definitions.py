@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from keepscore.applier import Applier
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard, check_links
-from keepscore.engines.base import RankingEngine
+from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import InvalidBoard, VersionConflict
 from keepscore.keeper import Keeper
+from keepscore.keys import check_keys
 from keepscore.ledgers.base import Ledger
 from keepscore.reader import Reader
 from keepscore.replay import load_engine
@@ -98,6 +99,8 @@ class Definitions:
 
     async def refresh(self) -> bool:
         """Take up what other processes have defined meanwhile; answer whether there was something. O(boards)."""
+        if isinstance(self._engine, InProcessEngine):
+            return False
         records = {record.id: record for record in await self._ledger.boards()}
         if {(live.id, live.version) for live in self._catalog} == {record[:2] for record in records.values()}:
             return False
@@ -146,6 +149,7 @@ class Definitions:
             )
         self._engine.check(board)
         boards = {live.name: live.board for live in self._catalog} | dict(changes)
+        check_keys(board, list(boards.values()))
         for other in boards.values():
             if other.name == board.name or board.name in other.also:
                 check_links(other, boards)

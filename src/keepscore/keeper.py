@@ -42,6 +42,7 @@ class Keeper:
         #: How often each board was loaded: a checkpoint under way while that happens is not the new rankings'.
         self._loads: dict[int, int] = {}
         self._checkpointed = 0
+        self._failure = ""
         #: Called to take up what other processes have changed, where there may be others.
         self.refresh: Callable[[], Awaitable[None]] | None = None
         self._stopping = asyncio.Event()
@@ -82,7 +83,10 @@ class Keeper:
         try:
             await job
         except KeepscoreError as exc:
-            log.warning("a job of the keeper failed: %s", exc)
+            # Once, not every second.
+            if self._failure != str(exc):
+                log.warning("a job of the keeper failed: %s", exc)
+            self._failure = str(exc)
         except Exception:
             log.exception("a job of the keeper failed")
 

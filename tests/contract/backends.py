@@ -12,7 +12,7 @@ from pathlib import Path
 
 from keepscore.engines.base import RankingEngine
 from keepscore.ledgers.base import Ledger
-from tests.contract.driving import NOON
+from tests.contract.driving import DAY, NOON
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ async def redis_engine(url: Callable[[], str]) -> AsyncIterator[RankingEngine]:
     from keepscore.engines.redis import RedisEngine
 
     # A ledger of its own, so that what another test left is another's; the clock of the tests, so that nothing expires meanwhile.
-    engine = RedisEngine(url(), clock=lambda: NOON)
+    engine = RedisEngine(url(), clock=lambda: NOON - DAY)
     await engine.open(secrets.token_hex(4))
     try:
         yield engine

@@ -84,7 +84,11 @@ async def check_reads(engine, live, events):
         expected = oracle.places(live.board, rows)
         assert await engine.places(ranking, PLAYERS) == [expected.get(player) for player in PLAYERS]
         assert await engine.states(ranking, PLAYERS) == [players.get(player) for player in PLAYERS]
-        for row in [*rows, Row("b", 0, NOON), Row("zz", 1, NOON + 1), *[row._replace(since=row.since + 3) for row in rows]]:
+        # Rows as they may have been: times are whole steps of the resolution.
+        step = live.board.resolution_ms
+        start = oracle.cut(live.board, NOON)
+        moved = [row._replace(since=row.since + 3 * step) for row in rows if row.since != NO_TIME]
+        for row in [*rows, Row("b", 0, start), Row("zz", 1, start + step), *moved]:
             behind = oracle.behind(live.board, rows, row)
             page = await engine.page_after(ranking, row, 100)
             assert page.rows == behind, row

@@ -38,8 +38,11 @@ def boards_show(board: BoardName, url: Url = None, config: Config = None, json: 
     if json:
         return print_json(answer)
     table = new_table("field", "value")
+    layouts = answer.pop("layouts", {})
     for field, value in answer.items():
         table.add_row(field, cell(value if isinstance(value, str) else encode(value).decode()))
+    for window, layout in layouts.items():
+        table.add_row(f"layout of {window}", cell(f"{layout['layout']}: {layout['why']}"))
     return out.print(table)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import chain, islice
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from keepscore.cli.options import (
@@ -27,7 +29,11 @@ from keepscore.cli.options import (
     print_json,
     reach,
 )
+from keepscore.config import load_settings
+from keepscore.errors import ConfigError
+from keepscore.takeover import sorted_set
 from keepscore.transfer import BadLine, Line, read_lines, write_standings
+from keepscore.transports import Transport
 
 __all__ = ["app"]
 
@@ -41,40 +47,73 @@ app = typer.Typer()
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A .csv or .jsonl file.")],
+    source: Annotated[str, typer.Argument(metavar="FILE | REDIS-URL", help="A .csv or .jsonl file, or the Redis that has a sorted set.")],
     board: Annotated[str, typer.Option(help="The board that the scores are for.")],
-    source: Annotated[
+    key: Annotated[str | None, typer.Option(help="The sorted set in Redis: its members become players.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    name: Annotated[
         str | None,
-        typer.Option(help="What the scores come from. Equal lines of one source count once. Default: the file's name."),
+        typer.Option("--source", help="What the scores come from. Equal lines of one source count once. Default: the file's name."),
     ] = None,
     url: Url = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Import scores: columns player, score (or amount), and optionally at, segments (region:eu;country:BR) and game_id.
+    """Import scores from a file, or take over a sorted set from Redis.
 
-    It can be run again, with a file that has grown or was mended, too: no line counts twice.
+    A file has the columns player, score (or amount), and optionally at, segments (region:eu;country:BR) and game_id. It can be
+    imported again, grown or mended, too: no line counts twice. A sorted set that has the name of the board's own key is moved to
+    keepscore:before:KEY when it is read.
     """
+    if "://" not in source:
+        file = Path(source)
+        if not file.is_file():
+            raise ConfigError(f"{source} is not a file: name a .csv or .jsonl file, or a Redis such as redis://127.0.0.1:6379/0 with --key")
+        if key is not None:
+            raise ConfigError("--key is for a sorted set in Redis, and this is a file: leave it out")
+        with reach(url, config) as transport:
+            _import(transport, file, name or file.name, board, dry_run, json)
+        return
+    if key is None:
+        raise ConfigError("name the sorted set with --key, such as --key leaderboard:global")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "set.jsonl"
+        with sorted_set(source) as taken, _progress(key, taken.size(key), quiet=json) as advance:
+            taken.save(key, file, advance)
+            if not dry_run and url is None:
+                taken.move_aside(key, load_settings(config), board)
+        with reach(url, config) as transport:
+            _import(transport, file, name or f"{source} {key}", board, dry_run, json)
+
+
+def _import(transport: Transport, file: Path, source: str, board: str, dry_run: bool, json: bool) -> None:
     bad: list[BadLine] = []
-    accepted = duplicates = 0
-    with reach(url, config) as transport, _progress(file, quiet=json) as advance:
-        lines = read_lines(file, source or file.name)
+    counts: Counter[str] = Counter()
+    with _progress(file.name, file.stat().st_size, quiet=json) as advance:
+        lines = read_lines(file, source)
         while chunk := list(islice(lines, IMPORT_BATCH)):
             good = [line for line in chunk if isinstance(line, Line)]
             bad += [line for line in chunk if isinstance(line, BadLine)]
-            if good:
+            if good and dry_run:
+                counts += _compared(transport, board, good)
+            elif good:
                 body = {"scores": [line.entry for line in good]}
                 answer = transport.call("POST", "boards", board, "scores", "batch", query={"backfill": "true"}, body=body)
-                accepted += answer["accepted"]
-                duplicates += answer.get("duplicates", 0)
+                counts["imported"] += answer["accepted"] - answer.get("duplicates", 0)
+                counts["already_imported"] += answer.get("duplicates", 0)
                 bad += [BadLine(good[r["index"]].number, r["detail"], 0) for r in answer["rejected"]]
             advance(chunk[-1].read)
     bad.sort(key=lambda line: line.number)
+    told = ("new", "other_score", "same_score") if dry_run else ("imported", "already_imported")
     if json:
         rejected = [{"line": line.number, "detail": line.problem} for line in bad]
-        print_json({"imported": accepted - duplicates, "already_imported": duplicates, "rejected": rejected})
+        print_json({**{name: counts[name] for name in told}, "rejected": rejected})
     else:
-        out.print(f"{accepted - duplicates} imported, {duplicates} imported before, {len(bad)} bad lines")
+        if dry_run:
+            words = f"{counts['new']} players are new, {counts['other_score']} have another score now, {counts['same_score']} the same"
+            out.print(f"{words}, {len(bad)} bad lines. Nothing was changed.")
+        else:
+            out.print(f"{counts['imported']} imported, {counts['already_imported']} imported before, {len(bad)} bad lines")
         for line in bad[:MAX_BAD_LINES]:
             err.print(Text(f"{file.name}, line {line.number}: {line.problem}", style="red"))
         if len(bad) > MAX_BAD_LINES:
@@ -83,11 +122,21 @@ def import_(
         raise typer.Exit(1)
 
 
+def _compared(transport: Transport, board: str, lines: list[Line]) -> Counter[str]:
+    """How many players of some lines are new, have another score, or the same."""
+    scores = {line.entry["player_id"]: line.entry.get("score") for line in lines}
+    answer = transport.call("POST", "boards", board, "players", "lookup", body={"player_ids": list(scores)})
+    found = {standing["player_id"]: standing["score"] for standing in answer["standings"]}
+    return Counter(
+        "new" if player not in found else "same_score" if found[player] == score else "other_score" for player, score in scores.items()
+    )
+
+
 @contextmanager
-def _progress(file: Path, quiet: bool) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+def _progress(name: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, disable=quiet) as progress:
-        task = progress.add_task(file.name, total=file.stat().st_size)
+        task = progress.add_task(name, total=total)
         yield lambda read: progress.update(task, completed=read)
 
 

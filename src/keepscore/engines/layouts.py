@@ -7,21 +7,22 @@
     timed      member = time (6 bytes) + player id, and a hash from player id to that time: the member breaks ties.
 
 Each window has its layout, chosen from the definition. A ranking's key has companions: `keepscore:times:KEY`, the hash of times, and
-`keepscore:dense:KEY`, the distinct scores, once somebody asked for dense ranks.
+`keepscore:dense:KEY`, the distinct scores, once somebody has read ranks: dense ranks come with every read.
 """
 
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from keepscore.boards import MAX_SCORE, Board, Window
+from keepscore.boards import MAX_SCORE, Board
 from keepscore.engines.base import Ranking
 from keepscore.errors import InvalidBoard
-from keepscore.windows import FOREVER, Span, span_of
+from keepscore.keys import key_of, sample_keys
+from keepscore.scoring import cut
+from keepscore.windows import span_of
 
 __all__ = ["Layout", "RankingKeys", "board_keys", "check_tag", "fingerprint", "hash_tag", "keys_of", "layout_of", "layouts_of"]
 
@@ -92,36 +93,15 @@ class RankingKeys(NamedTuple):
 
 def keys_of(board: Board, ranking: Ranking) -> RankingKeys:
     """Where a ranking of a board lies."""
-    window = board.periods[ranking.window]
     span = span_of(board, ranking.window, ranking.window_id)
-    key = _rendered(board, window, span, ranking.segment)
+    key = key_of(board, span, ranking.segment)
     layout = layout_of(board, ranking.window)
     # Ahead is the larger number on a desc board and the smaller on an asc board.
     reversed_time = (board.ties == "first") == (board.order == "desc")
     field = "\0".join(ranking[1:])
-    form = layout.kind, 1 << layout.bits, span.start, board.resolution_ms, reversed_time, layout.times
+    # Times are whole steps since 1970, and a window may begin within one.
+    form = layout.kind, 1 << layout.bits, cut(board, span.start), board.resolution_ms, reversed_time, layout.times
     return RankingKeys(key, f"keepscore:times:{key}", f"keepscore:dense:{key}", field, key, form)
-
-
-def _rendered(board: Board, window: Window, span: Span, segment: str) -> str:
-    names = {"board": board.name, "start": _moment(board, span.start), "end": _moment(board, span.end)}
-    if window.key is not None:
-        whole = window.key.format(**names)
-    else:
-        # The braces make all keys of a board lie in one slot of a Cluster.
-        whole = f"keepscore:{{{board.name}}}:{span.window}" + (f":{span.id}" if span.id != span.window else "")
-    if not segment:
-        return whole
-    if window.segment_key is None:
-        return f"{whole}:{segment}"
-    name, _, value = segment.partition(":")
-    return window.segment_key.format(**names, segment=name, value=value)
-
-
-def _moment(board: Board, ms: int) -> datetime:
-    # The end of what never ends is beyond the calendar.
-    ms = min(ms, FOREVER - _DAY * 2)
-    return datetime.fromtimestamp(ms / 1000, board.zone)
 
 
 def board_keys(board: Board) -> tuple[str, str]:
@@ -133,14 +113,10 @@ def board_keys(board: Board) -> tuple[str, str]:
 def hash_tag(board: Board) -> str | None:
     """The part in braces that all keys of a board have in common, by which a Cluster puts them into one slot; None: there is none."""
     tags = set()
-    for name, window in board.periods.items():
-        for moment in (0, 400 * _DAY):
-            span = Span(name, "", moment, moment + _DAY)
-            segments = ["", *(f"{segment}:{value}" for segment in board.segments for value in ("x", "y"))]
-            for segment in segments:
-                _, brace, rest = _rendered(board, window, span, segment).partition("{")
-                tag, closed, _ = rest.partition("}")
-                tags.add(tag if brace and closed else "")
+    for key in sample_keys(board):
+        _, brace, rest = key.partition("{")
+        tag, closed, _ = rest.partition("}")
+        tags.add(tag if brace and closed else "")
     (tag,) = tags if len(tags) == 1 else ("",)
     return tag or None
 

@@ -20,10 +20,12 @@ from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, R
 from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, fingerprint, keys_of, layout_of, layouts_of
 from keepscore.engines.redis_batches import Sent, received, send
 from keepscore.engines.redis_client import Call, RedisClient
+from keepscore.engines.redis_questions import Questions
 from keepscore.engines.redis_url import parse_redis_url
-from keepscore.errors import EngineUnavailable, KeepscoreError
+from keepscore.errors import ConfigError, EngineUnavailable
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import State
+from keepscore.windows import span_at
 
 __all__ = ["RedisEngine"]
 
@@ -64,9 +66,7 @@ class RedisEngine(RankingEngine):
         #: What the names of this process's shadows begin with.
         self._shadow = f"keepscore:new:{secrets.token_hex(4)}:"
         self._keys: dict[Ranking, RankingKeys] = {}
-        #: Places that are asked for and not under way yet.
-        self._asked: dict[Ranking, list[tuple[str, asyncio.Future[Place | None]]]] = {}
-        self._asking: asyncio.Task[None] | None = None
+        self._questions = Questions(self.places)
 
     # -- life -----------------------------------------------------------------------------------------------------------
 
@@ -75,8 +75,7 @@ class RedisEngine(RankingEngine):
         await self._client.open()
 
     async def close(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
+        self._questions.stop()
         await self._client.close()
 
     def fits(self, old: Board, new: Board) -> bool:
@@ -98,11 +97,21 @@ class RedisEngine(RankingEngine):
 
     async def adopt(self, board_id: int, board: Board) -> bool:
         known = self._known(board_id, board)
+        await self._check_types(known)
         epoch = await self._client.command("HGET", known.marks, "epoch")
         if epoch is None or epoch.decode() != known.epoch:
             return False
         self._define(board_id, known)
         return True
+
+    async def _check_types(self, known: _Known) -> None:
+        """Refuse a board whose keys hold something else."""
+        spans = [span_at(known.board, window, self._clock()) for window in known.board.periods]
+        keys = [keys_of(known.board, Ranking(0, span.window, span.id, "")).key for span in spans if span is not None]
+        for key, expected in [(known.marks, "hash"), (known.listed, "hash"), *((key, "zset") for key in keys)]:
+            found = (await self._client.command("TYPE", key)).decode()
+            if found not in (expected, "none"):
+                raise ConfigError(f"board {known.board.name!r}: {_other_type(key, found)}")
 
     def _define(self, board_id: int, known: _Known) -> None:
         self._boards[board_id] = known
@@ -258,6 +267,8 @@ class RedisEngine(RankingEngine):
                 raise Gap(batches[rest[0] - 1].board, None if rest[1] < 0 else rest[1])
             if verdict == "type":
                 raise EngineUnavailable(_other_type(*rest))
+            if verdict == "foreign":
+                raise EngineUnavailable(_foreign(*rest))
             batch, one = batches[rest[0] - 1], sent[rest[0] - 1]
             for position in rest[1]:
                 known = self._side(batch.board, batch.shadow)
@@ -279,7 +290,7 @@ class RedisEngine(RankingEngine):
             raise Gap(ranking.board, None)
         keys = self._at(known, ranking, shadow)
         marks = False if upto is None else list(upto.items())
-        argument = _pack([keys.form, keys.field, keys.name, player, state or False, marks])
+        argument = _pack([known.epoch, keys.form, keys.field, keys.name, player, state or False, marks])
         return bool(await self._client.run(Call("restate", [known.marks, known.listed, *keys[:3]], argument)))
 
     async def _index(self, known: _Known, ranking: Ranking, shadow: bool = False) -> None:
@@ -301,30 +312,7 @@ class RedisEngine(RankingEngine):
         return [State(*state) if state else None for state in found]
 
     async def place(self, ranking: Ranking, player: str) -> Place | None:
-        # Many ask at once, nearly all for players of one ranking: they share a call.
-        future: asyncio.Future[Place | None] = asyncio.get_running_loop().create_future()
-        self._asked.setdefault(ranking, []).append((player, future))
-        if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._ask())
-        return await future
-
-    async def _ask(self) -> None:
-        await asyncio.sleep(0)
-        while self._asked:
-            asked, self._asked = self._asked, {}
-            await asyncio.gather(*(self._ask_for(ranking, waiting) for ranking, waiting in asked.items()))
-
-    async def _ask_for(self, ranking: Ranking, waiting: list[tuple[str, asyncio.Future[Place | None]]]) -> None:
-        try:
-            places = await self.places(ranking, [player for player, _ in waiting])
-        except KeepscoreError as exc:
-            for _, future in waiting:
-                if not future.done():
-                    future.set_exception(exc)
-            return
-        for (_, future), place in zip(waiting, places, strict=True):
-            if not future.done():
-                future.set_result(place)
+        return await self._questions.ask(ranking, player)
 
     async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
         found = await self._read("places", ranking, players)
@@ -362,13 +350,8 @@ class RedisEngine(RankingEngine):
         return _unpack(answer)
 
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
-        known = self._boards.get(ranking.board)
-        if known is None:
-            return 0
-        keys = self._at(known, ranking)
-        unit = keys.form[1]
-        bounds = "-inf" if low is None else low * unit, "+inf" if high is None else high * unit + unit - 1
-        return int(await self._client.command("ZCOUNT", keys.key, *bounds))
+        found = await self._read("count", ranking, False if low is None else low, False if high is None else high)
+        return int(found or 0)
 
     async def rankings(self, board_id: int) -> list[Ranking]:
         known = self._boards.get(board_id)
@@ -398,6 +381,13 @@ def _chunks(rows: Iterable[tuple[str, int, int]]) -> Iterable[list[Any]]:
     rest = iter(rows)
     while chunk := list(islice(rest, CHUNK)):
         yield [part for row in chunk for part in row]
+
+
+def _foreign(key: str, size: int) -> str:
+    return (
+        f"the key {key!r} in Redis holds a sorted set of {size} that Keepscore has not made: take it over with 'keepscore import "
+        "redis://… --key KEY --board BOARD', or give the board another key template"
+    )
 
 
 def _other_type(key: str, kind: str) -> str:

@@ -31,7 +31,8 @@ def make_app(leaderboards: Leaderboards, default_board: str) -> App:
     """The application on some leaderboards. `default_board` is the one behind `/api/v1/leaderboard`."""
     routes = [*Api(leaderboards).routes(), *Compat(leaderboards, default_board).routes()]
     description = Text(encode(describe(routes)), b"application/json")
-    return App([*routes, *_pages(), Route("GET", "/openapi.json", _constant(description), "This description", query=AnyQuery)])
+    reference = Route("GET", "/openapi.json", _constant(description), "This description", query=AnyQuery)
+    return App([*routes, *_pages(), reference], leaderboards.refresh)
 
 
 def _pages() -> list[Route]:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 import msgspec
 
 from keepscore.answers import encode
-from keepscore.errors import BodyTooLarge, InvalidField, MalformedBody, MethodNotAllowed, UnknownRoute
+from keepscore.errors import BodyTooLarge, InvalidField, MalformedBody, MethodNotAllowed, UnknownBoard, UnknownRoute
 from keepscore.web.problems import problem_of
 
 __all__ = ["Answer", "AnyQuery", "App", "NoBody", "NoQuery", "Prepared", "Request", "Route", "Text", "decoded", "start_of"]
@@ -128,7 +128,9 @@ class _Node:
 class App:
     """An ASGI application that answers the given routes."""
 
-    def __init__(self, routes: list[Route]) -> None:
+    def __init__(self, routes: list[Route], refresh: Callable[[], Awaitable[bool]] | None = None) -> None:
+        #: Called when a board is unknown: others may have defined it.
+        self._refresh = refresh
         self._root = _Node()
         self._ways: dict[str, tuple[_Node, tuple[str, ...]]] = {}
         for route in routes:
@@ -152,7 +154,13 @@ class App:
             request: Request[Any, Any] = Request(variables, headers, _query(kind, query_string) if query_string else query, query_string)
             if decoder is not None:
                 request.body = decoded(decoder, await _read(receive, headers, limit))
-            answer = await handler(request)
+            try:
+                answer = await handler(request)
+            except UnknownBoard:
+                if self._refresh is None:
+                    raise
+                await self._refresh()
+                answer = await handler(request)
             if type(answer) is Prepared and scope["method"] == "GET" and not _is_known(answer.etag, headers):
                 # Nearly all reads.
                 await send(answer.start)

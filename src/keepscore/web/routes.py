@@ -130,25 +130,34 @@ class Api:
 
     # -- boards ---------------------------------------------------------------------------------------------------------
 
+    def _definition(self, info: BoardInfo) -> dict[str, Any]:
+        definition = {**info.board.to_dict(), "version": info.version}
+        layouts = self._lb.layouts(info.board)
+        if layouts:
+            definition["layouts"] = {window: {"layout": layout, "why": why} for window, (layout, why) in layouts.items()}
+        return definition
+
     async def boards(self, request: Request[NoQuery, NoBody]) -> Answer:
         """All boards."""
-        return Answer(Boards([_definition(info) for info in await self._lb.boards()]))
+        return Answer(Boards([self._definition(info) for info in await self._lb.boards()]))
 
     async def board(self, request: Request[NoQuery, NoBody]) -> Answer:
         """One board."""
-        return Answer(_definition(await self._lb.board(request.path[0])))
+        return Answer(self._definition(await self._lb.board(request.path[0])))
 
     async def put_board(self, request: Request[NoQuery, dict[str, Any]]) -> Answer:
         """Define or change a board. A `version` in the body is the one that the change is meant for."""
         name, data = request.path[0], dict(request.body)
         version = data.pop("version", None)
+        # What GET tells beside the definition.
+        data.pop("layouts", None)
         if version is not None and type(version) is not int:
             raise InvalidBoard(f"version = {version!r} cannot be used; write the number that GET gave, or leave it out")
         if data.setdefault("name", name) != name:
             raise InvalidBoard(f"name = {data['name']!r} is not the name in the address, {name!r}")
         known = any(info.board.name == name for info in await self._lb.boards())
         info = await self._lb.put_board(board_from_dict(data), version=version)
-        return Answer(_definition(info), 200 if known else 201)
+        return Answer(self._definition(info), 200 if known else 201)
 
     async def delete_board(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Delete a board."""
@@ -295,10 +304,6 @@ def status_of(receipt: answers.Receipt | answers.BatchReceipt) -> int:
 def headers_for(view: View, headers: Headers) -> Headers:
     """Caching headers of an answer; those of a strong board are never kept."""
     return NO_STORE if view.strong else headers
-
-
-def _definition(info: BoardInfo) -> dict[str, Any]:
-    return {**info.board.to_dict(), "version": info.version}
 
 
 def idempotency_key(request: Request[Any, Any], in_body: str | None = None) -> str | None:

@@ -18,8 +18,9 @@ from keepscore.config import Settings
 from keepscore.errors import ConfigError
 from keepscore.leaderboards import Leaderboards
 from keepscore.web.app import make_app
+from keepscore.web.workers import run_workers
 
-__all__ = ["check_server", "make_server", "run_service"]
+__all__ = ["check_server", "make_server", "run_service", "serve_alone"]
 
 
 def check_server(settings: Settings) -> None:
@@ -29,10 +30,11 @@ def check_server(settings: Settings) -> None:
             f"server.host = {settings.host!r} would open the service to everybody who reaches this machine: there are no API keys. "
             "Listen on 127.0.0.1, or add --insecure if that is what you want"
         )
-    if settings.workers > 1:
+    if settings.workers > 1 and (settings.engine == "embedded://" or ":memory:" in settings.ledger):
+        part = f"engine {settings.engine!r}" if settings.engine == "embedded://" else f"ledger {settings.ledger!r}"
         raise ConfigError(
-            f"server.workers = {settings.workers} cannot be used with the ledger {settings.ledger!r} and the engine {settings.engine!r}, "
-            "which are for one process: use workers = 1"
+            f"server.workers = {settings.workers} cannot be used with the {part}, which is for one process: use workers = 1, or an "
+            "engine on Redis (--engine redis://127.0.0.1:6379/0) and a ledger in a file"
         )
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family) as probe:
@@ -55,6 +57,14 @@ def _is_loopback(host: str) -> bool:
 def run_service(settings: Settings, started: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM. `started` is called with the service's address once it answers."""
     check_server(settings)
+    if settings.workers > 1:
+        run_workers(settings, started)
+    else:
+        serve_alone(settings, started)
+
+
+def serve_alone(settings: Settings, started: Callable[[str], None]) -> None:
+    """Serve in this process."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     uvloop.run(_serve(settings, started))
 

@@ -6,6 +6,7 @@
 --            route    {positions in rankings, expiries, how many of them are wholes}
 --            update   {player, is a set, amount, at, received, route, ranked}
 -- Answers  msgpack: {'ok', outcomes of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
+--          {'foreign', key, size}: the key holds players, and the list does not know it
 --            outcome  {changes, positions of rankings to restate}; a change is {score, updated, previous or -1, rank, unique, total}
 -- Cost     O(log N) for each event and ranking. Everything is checked before the first write.
 
@@ -35,10 +36,12 @@ for b, batch in ipairs(batches) do
       local kind = call('TYPE', pair[1]).ok
       if kind ~= pair[2] and kind ~= 'none' then return cmsgpack.pack({'type', pair[1], kind}) end
     end
-    r.expiry, r.upto = entry(list, given[2])
+    local listed
+    r.expiry, r.upto, listed = entry(list, given[2])
     r.due, r.indexed, r.field, r.name = r.expiry, r.upto, given[2], given[3]
     r.total = call('ZCARD', r.key)
     r.new = r.total == 0
+    if not listed and not r.new and not batch.done then return cmsgpack.pack({'foreign', r.key, r.total}) end
     if rank == 'dense' and r.upto ~= math.huge then
       if r.total == 0 then r.upto = math.huge else unready[#unready + 1] = i end
     elseif r.total == 0 and r.upto then

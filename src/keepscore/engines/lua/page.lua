@@ -8,8 +8,8 @@
 
 local form, field, desc, from, limit = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
-local total = call('ZCARD', r.key)
-local _, upto = entry(KEYS[4], field)
+local _, upto, listed = entry(KEYS[4], field)
+local total = listed and call('ZCARD', r.key) or 0
 if total > 0 and upto ~= math.huge then return 'dense' end
 local range = desc and 'ZREVRANGE' or 'ZRANGE'
 
@@ -43,10 +43,10 @@ local function offset_of(player, score, since)
   return low
 end
 
-local offset = from
-if type(from) == 'table' then offset = offset_of(from[1], from[2], from[3]) end
+local offset = type(from) == 'table' and 0 or from
+if type(from) == 'table' and total > 0 then offset = offset_of(from[1], from[2], from[3]) end
 local rows = {}
-if limit > 0 then
+if limit > 0 and total > 0 then
   local found = call(range, r.key, offset, offset + limit - 1, 'WITHSCORES')
   for i = 1, #found, 2 do
     local player = found[i]

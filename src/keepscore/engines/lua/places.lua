@@ -7,12 +7,13 @@
 
 local form, field, desc, players = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
-local total = call('ZCARD', r.key)
-local _, upto = entry(KEYS[4], field)
+local _, upto, listed = entry(KEYS[4], field)
+local total = listed and call('ZCARD', r.key) or 0
 if total > 0 and upto ~= math.huge then return 'dense' end
 local places = {}
 for i, player in ipairs(players) do
-  local score, since, member = read(r, player)
+  local score, since, member
+  if total > 0 then score, since, member = read(r, player) end
   places[i] = false
   if score then
     places[i] = {score, since, unique_rank(r, desc, member), standard_rank(r, desc, score), dense_rank(r, desc, score)}

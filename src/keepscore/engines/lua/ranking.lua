@@ -119,12 +119,12 @@ local function dense_rank(r, desc, score)
   return call(desc and 'ZREVRANK' or 'ZRANK', r.dense, label(score)) + 1
 end
 
--- What the list of rankings says of one: when it may be dropped (0: never), and how far its index of scores is.
+-- What the list of rankings says of one: when it may be dropped (0: never), how far its index of scores is, and whether it is listed.
 local function entry(list, field)
   local text = call('HGET', list, field)
-  if not text then return 0, nil end
+  if not text then return 0, nil, false end
   local found = cmsgpack.unpack(text)
-  return found[1], found[2] or nil
+  return found[1], found[2] or nil, true
 end
 
 local function list_entry(list, field, expiry, upto, key)

@@ -1,0 +1,74 @@
+"""The keys of rankings, from the templates of a board. Pure.
+
+A ranking has a key of its own: templates that give one key to two rankings are refused when the board is defined (`check_keys`), and a
+segment's value that makes a slice look like the whole, when it comes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from keepscore.boards import Board, Window
+from keepscore.errors import InvalidBoard
+from keepscore.windows import FOREVER, Span
+
+__all__ = ["check_keys", "key_of", "sample_keys"]
+
+_DAY = 86_400_000
+#: Two moments that lie in different windows of every kind.
+_MOMENTS = (0, 400 * _DAY)
+
+
+def key_of(board: Board, span: Span, segment: str) -> str:
+    """The key of a ranking: a window of a board, and a segment (`region:eu`) or the whole (``)."""
+    window = board.periods[span.window]
+    names = {"board": board.name, "start": _moment(board, span.start), "end": _moment(board, span.end)}
+    whole = window.key.format(**names) if window.key is not None else _default(board, span)
+    if not segment:
+        return whole
+    if window.segment_key is None:
+        return f"{whole}:{segment}"
+    name, _, value = segment.partition(":")
+    return window.segment_key.format(**names, segment=name, value=value)
+
+
+def _default(board: Board, span: Span) -> str:
+    # The braces make all keys of a board lie in one slot of a Redis Cluster.
+    return f"keepscore:{{{board.name}}}:{span.window}" + (f":{span.id}" if span.id != span.window else "")
+
+
+def _moment(board: Board, ms: int) -> datetime:
+    # The end of what never ends is beyond the calendar.
+    return datetime.fromtimestamp(min(ms, FOREVER - 2 * _DAY) / 1000, board.zone)
+
+
+def sample_keys(board: Board) -> list[str]:
+    """Keys of some rankings of a board, all of them different ones."""
+    segments = ["", *(f"{name}:{value}" for name in board.segments for value in ("x", "y"))]
+    return [
+        key_of(board, Span(name, f"{name} {moment}", moment, moment + _DAY), segment)
+        for name, window in board.periods.items()
+        for moment in (_MOMENTS if _repeats(name, window) else _MOMENTS[:1])
+        for segment in segments
+    ]
+
+
+def _repeats(name: str, window: Window) -> bool:
+    return name != "all_time" and window.start is None
+
+
+def check_keys(board: Board, others: list[Board]) -> None:
+    """Refuse a board two of whose rankings, or one of whose and one of another board's, would have the same key."""
+    keys = sample_keys(board)
+    doubled = sorted({key for key in keys if keys.count(key) > 1})
+    if doubled:
+        raise InvalidBoard(
+            f"board {board.name!r}: several of its rankings would have the key {doubled[0]!r}: templates need {{start}} in windows that "
+            "come again, {segment} and {value} in segment_key, and something that tells windows apart"
+        )
+    for other in others:
+        shared = sorted({*keys} & {*sample_keys(other)})
+        if shared and other.name != board.name:
+            raise InvalidBoard(
+                f"board {board.name!r}: its ranking {shared[0]!r} would have the key of one of board {other.name!r}: put {{board}} into it"
+            )

@@ -1,0 +1,73 @@
+"""Several processes that serve on one port. The system spreads connections over them; each is a writer of its own."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
+
+from keepscore.config import Settings
+from keepscore.errors import ConfigError
+
+__all__ = ["run_workers"]
+
+#: Seconds between two looks at whether all workers are alive, and before one that has died is replaced.
+PAUSE = 0.5
+#: Seconds that a worker has for what is under way when it is told to stop.
+GRACE = 20.0
+
+log = logging.getLogger(__name__)
+# Not a copy of this process: threads and event loops do not survive being copied.
+_context = multiprocessing.get_context("spawn")
+
+
+def run_workers(settings: Settings, started: Callable[[str], None]) -> None:
+    """Serve with several processes until SIGINT or SIGTERM. A worker that dies is replaced."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    stopping = threading.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, lambda *_: stopping.set())
+    workers: list[BaseProcess] = []
+    try:
+        # The first one defines the boards and fills the engine; the others find all of it there.
+        while len(workers) < settings.workers and not stopping.is_set():
+            worker, ready = _start(settings, len(workers))
+            workers.append(worker)
+            while not ready.wait(PAUSE) and not stopping.is_set():
+                if not worker.is_alive():
+                    raise ConfigError("the service could not be started: the reason is told above")
+        if not stopping.is_set():
+            started(f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{settings.port}")
+        while not stopping.wait(PAUSE):
+            for number, worker in enumerate(workers):
+                if not worker.is_alive():
+                    log.error("worker %d has died (exit code %s) and is replaced", number + 1, worker.exitcode)
+                    workers[number], _ = _start(settings, number)
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join(GRACE)
+            worker.kill()
+
+
+def _start(settings: Settings, number: int) -> tuple[BaseProcess, Event]:
+    ready = _context.Event()
+    worker = _context.Process(target=_work, args=(settings._replace(workers=1), ready), name=f"keepscore-{number + 1}")
+    worker.start()
+    return worker, ready
+
+
+def _work(settings: Settings, ready: Event) -> None:
+    from keepscore.errors import KeepscoreError
+    from keepscore.web.serve import serve_alone
+
+    try:
+        serve_alone(settings, lambda url: ready.set())
+    except KeepscoreError as exc:
+        log.error("Error: %s", exc)
+        raise SystemExit(2) from None
