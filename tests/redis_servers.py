@@ -223,6 +223,7 @@ class RedisServer:
     def start(self) -> None:
         """Start the process and wait until it answers."""
         assert not self.runs, "the server runs already"
+        self.stop()
         with self.log.open("ab") as log:
             command = [redis_binary(), str(self._config), *self.arguments]
             self.process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -294,10 +295,9 @@ class Replicated:
 
     def in_sync(self) -> bool:
         """Whether every replica has all that the first primary has."""
-        primary, *others = (server.ask("INFO", "replication") for server in (self.primary, *self.replicas))
-        seen = all(primary.get(f"slave{number}", {}).get("state") == "online" for number in range(len(others)))
-        linked = all(other["master_link_status"] == "up" for other in others)
-        return seen and linked and all(other["slave_repl_offset"] >= primary["master_repl_offset"] for other in others)
+        primary, *rest = (server.ask("INFO", "replication") for server in (self.primary, *self.replicas))
+        seen = all(primary.get(f"slave{number}", {}).get("state") == "online" for number in range(len(rest)))
+        return seen and all(one["master_link_status"] == "up" and one["slave_repl_offset"] >= primary["master_repl_offset"] for one in rest)
 
 
 @contextlib.contextmanager

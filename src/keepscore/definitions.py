@@ -12,7 +12,6 @@ from keepscore.catalog import Catalog, LiveBoard, check_links
 from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import InvalidBoard, VersionConflict
 from keepscore.keeper import Keeper
-from keepscore.keys import check_keys
 from keepscore.ledgers.base import Ledger
 from keepscore.reader import Reader
 from keepscore.replay import load_engine
@@ -147,9 +146,8 @@ class Definitions:
                 f"board {board.name!r}: decimals = {board.decimals} cannot be used; it has {old.board.decimals}, in which its scores "
                 "are stored: make a new board"
             )
-        self._engine.check(board)
         boards = {live.name: live.board for live in self._catalog} | dict(changes)
-        check_keys(board, list(boards.values()))
+        self._engine.check(board, list(boards.values()))
         for other in boards.values():
             if other.name == board.name or board.name in other.also:
                 check_links(other, boards)

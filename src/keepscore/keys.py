@@ -6,6 +6,7 @@ segment's value that makes a slice look like the whole, when it comes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from keepscore.boards import Board, Window
@@ -57,7 +58,7 @@ def _repeats(name: str, window: Window) -> bool:
     return name != "all_time" and window.start is None
 
 
-def check_keys(board: Board, others: list[Board]) -> None:
+def check_keys(board: Board, others: Iterable[Board]) -> None:
     """Refuse a board two of whose rankings, or one of whose and one of another board's, would have the same key."""
     keys = sample_keys(board)
     doubled = sorted({key for key in keys if keys.count(key) > 1})

@@ -135,8 +135,8 @@ class RankingEngine(ABC):
         """Whether the engine knows since when players of a window have their score; where not, it says NO_TIME."""
         return True
 
-    def check(self, board: Board) -> None:
-        """Raise InvalidBoard where the engine could not keep the rankings of such a board."""
+    def check(self, board: Board, boards: Sequence[Board]) -> None:
+        """Raise InvalidBoard where the engine could not keep the rankings of such a board beside those of all boards."""
         return
 
     def layouts(self, board: Board) -> dict[str, tuple[str, str]]:

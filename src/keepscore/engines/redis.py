@@ -23,6 +23,7 @@ from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_questions import Questions
 from keepscore.engines.redis_url import parse_redis_url
 from keepscore.errors import ConfigError, EngineUnavailable
+from keepscore.keys import check_keys
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import State
 from keepscore.windows import span_at
@@ -85,7 +86,8 @@ class RedisEngine(RankingEngine):
         layout = layout_of(board, window)
         return layout.times or layout.kind == "composite"
 
-    def check(self, board: Board) -> None:
+    def check(self, board: Board, boards: Sequence[Board]) -> None:
+        check_keys(board, boards)
         if self._client.is_cluster:
             check_tag(board)
 
