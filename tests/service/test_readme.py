@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.redis_servers import single
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 BIN = Path(sys.executable).parent
@@ -79,16 +81,30 @@ def test_the_toml_of_the_readme_and_of_the_documentation_defines_boards(tmp_path
 
     documents = [README, (ROOT / "docs/configuration.md").read_text()]
     snippets = [snippet for text in documents for snippet in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
-    assert len(snippets) == 2
+    assert len(snippets) == 3
     for snippet in snippets:
         file = tmp_path / "boards.toml"
         file.write_text(snippet)
         assert boards_from_file(str(file))
 
 
-def test_links_of_the_readme_lead_somewhere():
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
+def test_the_commands_of_the_redis_page_work(tmp_path):
+    text = (ROOT / "docs/redis.md").read_text()
+    lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
+    with single() as redis:
+        redis.client().zadd("leaderboard:global", {f"p{i}": i for i in range(100)})
+        (tmp_path / "keepscore.toml").write_text(f'[engine]\nurl = "{redis.url}"\n[[board]]\nname = "global"\n')
+        for line in [line for line in lines if line and " serve " not in line]:
+            words = shlex.split(line.replace("redis://127.0.0.1:6379/0", redis.url))
+            done = subprocess.run([BIN / words[0], *words[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            assert "100" in done.stdout
+
+
+def test_links_lead_somewhere():
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "examples/README.md"):
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), (page.name, target)
 
 
 def test_the_demo_page_is_served(demo):
