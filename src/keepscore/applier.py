@@ -114,6 +114,16 @@ class Applier:
 
     async def catch_up(self, live: LiveBoard, shadow: bool = False) -> int:
         """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
+        for _ in range(MAX_TRIES):
+            try:
+                return await self._catch_up(live, shadow)
+            except Gap as gap:
+                # Another process does the same, and was quicker.
+                if gap.applied is None:
+                    raise
+        return await self._catch_up(live, shadow)
+
+    async def _catch_up(self, live: LiveBoard, shadow: bool) -> int:
         applied = await self._engine.applied(live.id, shadow) or {}
         done = 0
         async for events in self._ledger.events(live.id, applied):

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from operator import itemgetter
 
+from keepscore.applier import Applier
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Dirty, InProcessEngine, RankingEngine
 from keepscore.errors import KeepscoreError
@@ -24,6 +25,10 @@ CHECKPOINT_EVENTS = 200_000
 CHUNK = 1000
 #: Seconds between two looks at what is due, and between two tries of what failed.
 PAUSE = 1.0
+#: Rounds between two looks for what an engine elsewhere has dropped.
+TIDY = 60
+#: Milliseconds after which a writer that gets no further with what it has recorded is taken for dead.
+GAP_MS = 3000
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +36,13 @@ log = logging.getLogger(__name__)
 class Keeper:
     """Does the jobs of one process."""
 
-    def __init__(self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, writer: Writer, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, applier: Applier, writer: Writer, clock: Callable[[], int]
+    ) -> None:
         self._catalog = catalog
         self._ledger = ledger
         self._engine = engine
+        self._applier = applier
         self._writer = writer
         self._clock = clock
         #: The first checkpoint of the series that each board's states are in.
@@ -43,6 +51,8 @@ class Keeper:
         self._loads: dict[int, int] = {}
         self._checkpointed = 0
         self._failure = ""
+        #: Board, writer and position of those that have recorded more than is applied, and since when.
+        self._gaps: dict[tuple[int, int, int], int] = {}
         #: Called to take up what other processes have changed, where there may be others.
         self.refresh: Callable[[], Awaitable[None]] | None = None
         self._stopping = asyncio.Event()
@@ -67,12 +77,18 @@ class Keeper:
             await self._do(self.checkpoint())
 
     async def _run(self) -> None:
-        while not self._stopping.is_set():
-            if not isinstance(self._engine, InProcessEngine):
-                if self.refresh is not None:
-                    await self._do(self.refresh())
+        for round_ in count():
+            if self._stopping.is_set():
+                return
+            shared = not isinstance(self._engine, InProcessEngine)
+            if shared and self.refresh is not None:
+                await self._do(self.refresh())
+            if shared:
                 await self._do(self._writer.catch_up())
-            await self._do(self._engine.expire(self._clock()))
+                await self._do(self.close_gaps())
+            # An engine elsewhere drops what is due by itself, and is only tidied up.
+            if not shared or round_ % TIDY == 0:
+                await self._do(self._engine.expire(self._clock()))
             fresh = isinstance(self._engine, InProcessEngine) and any(live.id not in self._bases for live in self._catalog)
             if fresh or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
                 await self._do(self.checkpoint())
@@ -89,6 +105,19 @@ class Keeper:
             self._failure = str(exc)
         except Exception:
             log.exception("a job of the keeper failed")
+
+    async def close_gaps(self) -> None:
+        """Apply what a writer that is no more has recorded and not applied. Whoever is alive gets there by itself."""
+        now = self._clock()
+        for live in self._catalog:
+            applied = await self._engine.applied(live.id)
+            recorded = await self._ledger.positions(live.id) if applied is not None else {}
+            behind = {(live.id, writer, n): now for writer, last in recorded.items() if (n := (applied or {}).get(writer, 0)) < last}
+            since = {gap: self._gaps.get(gap, now) for gap in behind}
+            self._gaps = {gap: when for gap, when in self._gaps.items() if gap[0] != live.id} | since
+            if any(now - when >= GAP_MS for when in since.values()):
+                log.warning("board %r: events of a writer that is gone are applied", live.name)
+                await self._applier.catch_up(live)
 
     async def checkpoint(self) -> None:
         """Bring the ledger's checkpoint of every board up to date. O(states changed since the last)."""

@@ -93,7 +93,7 @@ class Leaderboards:
             self._applier = Applier(number, self._catalog, self.ledger, self._engine)
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier)
             self.reader = Reader(self._catalog, self._engine, self._feed, secret, self.clock)
-            self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._writer, self.clock)
+            self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._applier, self._writer, self.clock)
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from keepscore.answers import Difference, Verification
 from keepscore.catalog import LiveBoard
-from keepscore.engines.base import Ranking, RankingEngine
+from keepscore.engines.base import InProcessEngine, Ranking, RankingEngine
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.replay import fold_ledger, restated
@@ -20,6 +20,8 @@ __all__ = ["verify_board"]
 MAX_DIFFERENCES = 1000
 #: Rows compared at a time.
 CHUNK = 1000
+#: How often a look is taken while other processes write, and the seconds between two.
+TRIES, PAUSE = 30, 0.1
 
 
 async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, quiet: Quiet) -> Verification:
@@ -64,19 +66,29 @@ async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, ex
 async def _settled(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, quiet: Quiet) -> list[Difference]:
     """The difference that one player makes while nothing is on its way, if there is one."""
     async with quiet:
-        folded = await restated(ledger, live, player, ranking, await engine.applied(live.id) or {})
-        wanted = _told(folded, engine.keeps_since(live.board, ranking.window))
-        (shown,) = await engine.states(ranking, [player])
-        (place,) = await engine.places(ranking, [player])
-        row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
-    if wanted == shown and row == ([] if wanted is None else [Row(player, *wanted)]):
-        return []
+        for _ in range(TRIES):
+            before = await engine.applied(live.id) or {}
+            wanted = _told(await restated(ledger, live, player, ranking, before), engine.keeps_since(live.board, ranking.window))
+            (shown,) = await engine.states(ranking, [player])
+            (place,) = await engine.places(ranking, [player])
+            row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
+            if wanted == shown and row == ([] if wanted is None else [Row(player, *wanted)]):
+                return []
+            if before == (await engine.applied(live.id) or {}):
+                break
     return [Difference(ranking.window, ranking.window_id, ranking.segment or None, player, _text(wanted), _text(shown))]
 
 
 async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: Quiet) -> list[Difference]:
     async with quiet:
-        recorded, applied = await ledger.positions(live.id), await engine.applied(live.id) or {}
+        for _ in range(TRIES):
+            recorded, applied = await ledger.positions(live.id), await engine.applied(live.id) or {}
+            if all(n == applied.get(writer, 0) for writer, n in recorded.items()):
+                return []
+            if isinstance(engine, InProcessEngine):
+                break
+            # Other processes may have something on its way.
+            await asyncio.sleep(PAUSE)
     return [
         Difference("all", "", None, "", f"events up to {n} of writer {writer}", f"events up to {applied.get(writer, 0)}")
         for writer, n in recorded.items()
