@@ -23,7 +23,7 @@ from tests.redis_servers import RedisServer, single
 from benchmarks import others
 from benchmarks.load import Load, free_port, running, wrk
 from benchmarks.players import fill
-from benchmarks.redis_jobs import BATCH, CALLERS, Bare, OnEngine, Scores, bytes_of, layouts, submissions
+from benchmarks.redis_jobs import BATCH, CALLERS, Bare, InLibrary, OnEngine, bytes_of, layouts
 from benchmarks.report import Line, at_least, show
 from benchmarks.wrk_scripts import RANK, WRITE, lua
 from keepscore import Board, Leaderboards
@@ -98,8 +98,7 @@ class Benchmark:
             jobs["places"] = indexed.places
             self._note("loading the library's board")
             async with Leaderboards.open(f"sqlite:///{self.ledger}", self.server.url) as leaderboards:
-                scores = Scores(self.players)
-                jobs["submissions"] = lambda seconds: submissions(leaderboards, LARGE.name, scores, seconds)
+                jobs["submissions"] = InLibrary(leaderboards, LARGE.name, self.players).submissions
                 await self._measure(jobs)
         await engine.close()
         return [*self._beside_bare(), *(line for name in commands for line in self._beside(name)), *memory]
@@ -148,18 +147,24 @@ class Benchmark:
             yield Line("… theirs without waiting for one another", *self._ratio("places", f"{name} unawaited"))
 
     async def _memory(self, engine: RedisEngine) -> list[Line]:
-        """Bytes a player in each layout."""
+        """Bytes a player in each layout, and with the index of scores that the first reading of a rank makes."""
         lines = []
         bare = bytes_of(self.server.port, "bare") / self.players
+
+        def line(name: str, board: Board, most: float | None) -> Line:
+            mine = bytes_of(self.server.port, f"*{{{board.name}}}*") / self.players
+            wanted = (f"≤ {most}", mine <= most * bare) if most else ("", True)
+            return Line(f"memory a player, {name}, beside a bare sorted set", f"{mine:.1f} B of {bare:.1f} B", mine / bare, *wanted)
+
         for number, (name, board) in enumerate(layouts(), 1):
             self._note(f"memory, {name}")
             assert engine.layouts(board)["all_time"][0] == name
-            await OnEngine(engine, number, board, self.players).fill(self.players)
-            mine = bytes_of(self.server.port, f"*{{{name}}}*") / self.players
-            ratio = mine / bare
-            most = 1.02 if name != "timed" else None
-            wanted = (f"≤ {most}", ratio <= most) if most else ("", True)
-            lines.append(Line(f"memory a player, {name}, beside a bare sorted set", f"{mine:.1f} B of {bare:.1f} B", ratio, *wanted))
+            filled = OnEngine(engine, number, board, self.players)
+            await filled.fill(self.players)
+            lines.append(line(name, board, None if name == "timed" else 1.02))
+            if name == "plain":
+                await engine.places(filled.ranking, ["p0"])
+                lines.append(line("plain and read, which indexes scores", board, None))
             await engine.forget(number)
         return lines
 
@@ -194,8 +199,9 @@ class Benchmark:
         names = {"rank": "rank of a random player", "write": "durable write with rank"}
         found: dict[str, list[Load]] = {name: [] for name in names}
         ratios: dict[str, list[float]] = {name: [] for name in names}
-        # The first rank has all scores indexed.
+        # The first rank has all scores indexed. A second worker starts meanwhile.
         urllib.request.urlopen(f"{service}/v1/boards/large/players/p0", timeout=300).close()
+        wrk(service, self.seconds, ranks)
         constants = [wrk(constant, self.seconds, ranks)]
         for round_ in range(self.rounds):
             # Higher scores each time: what changes nothing is not a write.

@@ -31,7 +31,7 @@ Pairs = list[tuple[str, int]]
 
 
 def first_scores(players: int) -> array[int]:
-    """The score with which each player begins, as in ledgers made by `benchmarks.players.fill`."""
+    """The score with which each player begins: up to ten million, as in `benchmarks.players.fill`."""
     chance = random.Random(1)
     return array("q", (chance.randrange(10**7) for _ in range(players)))
 
@@ -39,8 +39,8 @@ def first_scores(players: int) -> array[int]:
 class Scores:
     """Updates of random players, each to a higher score than before."""
 
-    def __init__(self, players: int) -> None:
-        self._scores = first_scores(players)
+    def __init__(self, first: array[int]) -> None:
+        self._scores = first
         self._chance = random.Random(2)
 
     def player(self) -> str:
@@ -91,7 +91,7 @@ class Bare:
         self.key = key
         self._client = redis.Redis(port=port)
         self._port = port
-        self._scores = Scores(players)
+        self._scores = Scores(first_scores(players))
 
     def fill(self, players: int) -> None:
         """Put the players in with their first scores."""
@@ -151,7 +151,7 @@ class OnEngine:
         self._engine = engine
         self._live = LiveBoard(BoardRecord(number, 1, board, 1))
         self.ranking = Ranking(number, "all_time", "all_time", "")
-        self._scores = Scores(players)
+        self._scores = Scores(first_scores(players))
         self._applied = 0
 
     async def fill(self, players: int) -> None:
@@ -211,12 +211,12 @@ class OnEngine:
         return rate
 
     async def places(self, seconds: float) -> float:
-        """Where 100 players stand, in one call after the other."""
+        """The ranks of 100 players, one number each, as the other libraries tell them, in one call after the other."""
         watch, done = Stopwatch(seconds), 0
         while watch.runs:
             players = [self._scores.player() for _ in range(BATCH)]
             with watch:
-                places = await self._engine.places(self.ranking, players)
+                places = await self._engine.places(self.ranking, players, "unique")
             assert all(places)
             done += len(places)
         return watch.rate(done)
@@ -225,15 +225,22 @@ class OnEngine:
 # -- the library ----------------------------------------------------------------------------------------------------------
 
 
-async def submissions(leaderboards: Leaderboards, board: str, scores: Scores, seconds: float) -> float:
-    """`Leaderboards.submit` from 32 callers at once, each a durable write that answers with the rank."""
+class InLibrary:
+    """A board in the library, the players of which have scores up to ten million."""
 
-    async def submit() -> None:
-        receipt = await leaderboards.submit(board, *scores.pair())
-        assert receipt.rank is not None
+    def __init__(self, leaderboards: Leaderboards, board: str, players: int) -> None:
+        self._leaderboards = leaderboards
+        self._board = board
+        self._scores = Scores(array("q", [10**7]) * players)
+
+    async def submissions(self, seconds: float) -> float:
+        """`Leaderboards.submit` from 32 callers at once, each a durable write that answers with the rank."""
+        return await _called(self._submit, seconds)
+
+    async def _submit(self) -> None:
+        receipt = await self._leaderboards.submit(self._board, *self._scores.pair())
+        assert receipt.updated
         assert not receipt.pending
-
-    return await _called(submit, seconds)
 
 
 async def _called(call: Callable[[], Awaitable[None]], seconds: float) -> float:

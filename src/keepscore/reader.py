@@ -212,7 +212,7 @@ class Reader:
         if not 1 <= len(players) <= MAX_LOOKUP:
             raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
-        places = await self._engine.places(view.ranking, wanted)
+        places = await self._engine.places(view.ranking, wanted, view.rank)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
         found.sort(key=lambda pair: pair[0].unique)
         shown = view.live.board.shown

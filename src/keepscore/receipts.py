@@ -28,7 +28,7 @@ async def present_receipt(plan: Plan, engine: RankingEngine, changes: list[Chang
     live, submission = plan.boards[0], plan.submission
     windows: dict[str, WindowReceipt] = {}
     for i, span in enumerate(submission.route.spans):
-        (place,) = await engine.places(submission.route.rankings[i], [submission.player])
+        (place,) = await engine.places(submission.route.rankings[i], [submission.player], live.board.rank)
         if place is None:
             windows[span.window] = WindowReceipt(span.id, live.board.shown(submission.amount), None, None, None, None, None)
             continue

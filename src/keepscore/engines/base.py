@@ -192,8 +192,8 @@ class RankingEngine(ABC):
         """Where a player stands. O(log N)."""
 
     @abstractmethod
-    async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
-        """Where some players stand. O(log N) each."""
+    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
+        """Where some players stand. O(log N) each. Rank numbers other than the unique and the wanted one (None: all) may be 0."""
 
     @abstractmethod
     async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:

@@ -324,7 +324,7 @@ class EmbeddedEngine(InProcessEngine):
         found = None if board is None else board.rankings.get(ranking)
         return None if found is None else found.place(player)
 
-    async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
+    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
         found = self._ranking(ranking)
         return [None] * len(players) if found is None else [found.place(player) for player in players]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from keepscore.boards import Board
+from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
 from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, fingerprint, keys_of, layout_of, layouts_of
 from keepscore.engines.redis_batches import Sent, received, send
@@ -316,12 +316,16 @@ class RedisEngine(RankingEngine):
     async def place(self, ranking: Ranking, player: str) -> Place | None:
         return await self._questions.ask(ranking, player)
 
-    async def places(self, ranking: Ranking, players: Sequence[str]) -> list[Place | None]:
-        found = await self._read("places", ranking, players)
+    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
+        found = await self._read("places", ranking, players, wanted in (None, "standard"), wanted in (None, "dense"))
         if found is None:
             return [None] * len(players)
-        total, places = found
-        return [_place(place, total) if place else None for place in places]
+        total, numbers = found
+        ranks = iter(numbers)
+        return [
+            None if score is False else Place(score, since, unique, standard, dense, total)
+            for score, since, unique, standard, dense in zip(ranks, ranks, ranks, ranks, ranks, strict=True)
+        ]
 
     async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
         return await self._page(ranking, offset, limit)
@@ -368,11 +372,6 @@ class RedisEngine(RankingEngine):
                 if 0 < expiry <= now:
                     await self._unlink(_companions(key))
                     await self._client.command("HDEL", known.listed, self._at(known, ranking).field)
-
-
-def _place(found: list[int], total: int) -> Place:
-    score, since, unique, standard, dense = found
-    return Place(score, since, unique, standard, dense, total)
 
 
 def _companions(key: str) -> list[str]:

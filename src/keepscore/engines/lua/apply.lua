@@ -82,30 +82,53 @@ local function ranks(r, desc, kind, member, score)
   return dense_rank(r, desc, score), unique
 end
 
+-- The states of all players of a batch, read at once for each ranking, by player; false: not ranked.
+local function known_states(batch, routes, updates)
+  for _, r in ipairs(batch.rankings) do r.players, r.states = {}, {} end
+  for _, update in ipairs(updates) do
+    for _, position in ipairs(routes[update[6]][1]) do
+      local r = batch.rankings[position]
+      if r.states[update[1]] == nil then
+        r.players[#r.players + 1] = update[1]
+        r.states[update[1]] = false
+      end
+    end
+  end
+  for _, r in ipairs(batch.rankings) do
+    for i, state in ipairs(r.new and {} or read_all(r, r.players)) do r.states[r.players[i]] = state end
+  end
+end
+
+local NOTHING = {}
 local answers = {}
 for b, batch in ipairs(batches) do
   local _, writer, _, upto, operator, desc, kind, _, routes, updates = unpack(batch)
   local fold = folds[operator]
   local outcomes = {}
-  for u, update in ipairs(batch.done and {} or updates) do
+  if batch.done then updates = NOTHING end
+  known_states(batch, routes, updates)
+  for u, update in ipairs(updates) do
     local player, set, amount, time, received, route, ranked = unpack(update)
     local positions, expiries, wholes = unpack(routes[route])
-    local changes, restate = {}, {}
+    local changes, restate = ranked and {} or NOTHING, NOTHING
     for i, position in ipairs(positions) do
       local r = batch.rankings[position]
       if r.expiry > 0 and r.expiry <= received then
         -- Its time is over: it begins anew.
         expire(r, 0)
-        r.expiry, r.total, r.upto = 0, 0, r.upto and math.huge
+        r.expiry, r.total, r.upto, r.states = 0, 0, r.upto and math.huge, {}
       end
       if expiries[i] > r.expiry then r.expiry = expiries[i] end
-      local score, since, member = read(r, player)
+      local score, since, member
+      local state = r.states[player]
+      if state then score, since, member = state[1], state[2], state[3] end
       local old_score, old_since, old_member = score, since, member
       if not score then
         score, since = amount, time
       else
         score, since = fold(desc, score, since, set, amount, time)
         if not score then
+          if restate == NOTHING then restate = {} end
           restate[#restate + 1] = position
           score, since = old_score, old_since
         end
@@ -120,6 +143,7 @@ for b, batch in ipairs(batches) do
       end
       if updated then
         member = write(r, player, score, since, old_score, old_member)
+        r.states[player] = {score, r.kind == 'plain' and not r.keeps and NO_TIME or since, member}
         if not old_score then r.total = r.total + 1 end
         if asked then rank, unique = ranks(r, desc, kind, member, score) end
       end

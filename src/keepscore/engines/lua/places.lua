@@ -1,22 +1,30 @@
 -- Where players stand.
 --
 -- KEYS     key, times and dense of a ranking, list of rankings
--- ARGV[1]  msgpack: {form, field, desc, players}
--- Answers  msgpack: {total, places}; a place is {score, since, unique, standard, dense} or false; or 'dense': the index is not there
+-- ARGV[1]  msgpack: {form, field, desc, players, standard, dense}: the last two say which ranks are wanted beside the unique one
+-- Answers  msgpack: {total, numbers}: for each player score (false: not ranked), since, unique, standard, dense rank (0: not wanted);
+--          or 'dense': the index is not there
 -- Cost     O(log N) for each player.
 
-local form, field, desc, players = unpack(cmsgpack.unpack(ARGV[1]))
+local form, field, desc, players, standard, dense = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
 local _, upto, listed = entry(KEYS[4], field)
 local total = listed and call('ZCARD', r.key) or 0
-if total > 0 and upto ~= math.huge then return 'dense' end
-local places = {}
-for i, player in ipairs(players) do
-  local score, since, member
-  if total > 0 then score, since, member = read(r, player) end
-  places[i] = false
-  if score then
-    places[i] = {score, since, unique_rank(r, desc, member), standard_rank(r, desc, score), dense_rank(r, desc, score)}
+if dense and total > 0 and upto ~= math.huge then return 'dense' end
+local states = total > 0 and read_all(r, players) or {}
+local rank = desc and 'ZREVRANK' or 'ZRANK'
+local numbers = {}
+for i = 1, #players do
+  local at = 5 * i
+  local state = states[i]
+  if state then
+    local score = state[1]
+    numbers[at - 4], numbers[at - 3] = score, state[2]
+    numbers[at - 2] = call(rank, r.key, state[3]) + 1
+    numbers[at - 1] = standard and standard_rank(r, desc, score) or 0
+    numbers[at] = dense and dense_rank(r, desc, score) or 0
+  else
+    numbers[at - 4], numbers[at - 3], numbers[at - 2], numbers[at - 1], numbers[at] = false, 0, 0, 0, 0
   end
 end
-return cmsgpack.pack({total, places})
+return cmsgpack.pack({total, numbers})

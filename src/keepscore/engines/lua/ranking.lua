@@ -65,6 +65,33 @@ local function read(r, player)
   return score, since or time, member, number
 end
 
+-- The same for many players at once: a list of {score, time, member, number} or false. Two calls, however many there are.
+local function read_all(r, players)
+  local states = {}
+  for first = 1, #players, 1000 do
+    local last = math.min(first + 999, #players)
+    local members, prefixes = players, nil
+    if r.kind == 'timed' then
+      prefixes = call('HMGET', r.times, unpack(players, first, last))
+      members = {}
+      for i = first, last do members[i] = (prefixes[i - first + 1] or '') .. players[i] end
+    end
+    local times = r.kind == 'plain' and r.keeps and call('HMGET', r.times, unpack(players, first, last))
+    local found = call('ZMSCORE', r.key, unpack(members, first, last))
+    for i = first, last do
+      local at = i - first + 1
+      local number = found[at] and tonumber(found[at])
+      states[i] = false
+      if number and not (prefixes and not prefixes[at]) then
+        local score, since = decoded(r, number)
+        if prefixes then since = time_of(r, prefixes[at]) elseif times then since = tonumber(times[at]) end
+        states[i] = {score, since, members[i], number}
+      end
+    end
+  end
+  return states
+end
+
 -- How many players have a score.
 local function holders(r, score)
   local low = score * r.unit

@@ -8,8 +8,5 @@
 local form, players = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
 local states = {}
-for i, player in ipairs(players) do
-  local score, since = read(r, player)
-  states[i] = score and {score, since} or false
-end
+for i, state in ipairs(read_all(r, players)) do states[i] = state and {state[1], state[2]} end
 return cmsgpack.pack(states)
