@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: run test lint check bench sync format clean
+.PHONY: run test lint check bench bench-redis sync format clean
 
 run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
 	$(BIN)/keepscore serve --config examples/demo.toml
@@ -26,6 +26,10 @@ bench: .venv/benched   ## Measure speed; prints a table and writes benchmarks/re
 	@command -v wrk >/dev/null || { echo "make bench needs wrk: apt-get install wrk"; exit 1; }
 	$(BIN)/python -m benchmarks
 
+bench-redis: .venv/benched   ## Measure the engine on Redis beside bare Redis and other libraries.
+	@command -v wrk >/dev/null || { echo "make bench-redis needs wrk: apt-get install wrk"; exit 1; }
+	$(BIN)/python -m benchmarks.redis_engine
+
 sync: .venv/linted     ## Write src/keepscore/sync.py anew from the async library.
 	$(BIN)/python tools/write_sync.py
 
@@ -34,7 +38,7 @@ format: .venv/linted
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv data benchmarks/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv data benchmarks/results benchmarks/.others .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Keepscore needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'

@@ -95,7 +95,8 @@ class Benchmark:
                 other = stack.enter_context(others.started(name, command, self.server.port, name, self.players))
                 for job in others.JOBS[name]:
                     jobs[f"{name} {job}"] = _in_thread(lambda seconds, other=other, job=job: other.run(job, seconds))
-            jobs["places"] = indexed.places
+            jobs["ranks"] = lambda seconds: plain.places(seconds, "unique")
+            jobs["all ranks"] = indexed.places
             self._note("loading the library's board")
             async with Leaderboards.open(f"sqlite:///{self.ledger}", self.server.url) as leaderboards:
                 jobs["submissions"] = InLibrary(leaderboards, LARGE.name, self.players).submissions
@@ -142,9 +143,10 @@ class Benchmark:
         yield at_least(f"{name}: update with rank, ours in batches of {BATCH}", *self._ratio("batches", f"{name} update"), 5)
         yield at_least(f"{name}: update with rank, ours from {CALLERS} callers", *self._ratio("callers", f"{name} update"), 5)
         yield Line(f"{name}: update with rank, both in batches of {BATCH}", *self._ratio("batches", f"{name} batch"))
-        yield at_least(f"{name}: {BATCH} ranks at once, players", *self._ratio("places", f"{name} ranks"), 5)
+        yield at_least(f"{name}: {BATCH} ranks at once, players", *self._ratio("ranks", f"{name} ranks"), 5)
         if "unawaited" in others.JOBS[name]:
-            yield Line("… theirs without waiting for one another", *self._ratio("places", f"{name} unawaited"))
+            yield Line(f"{name}: … theirs without waiting for one another", *self._ratio("ranks", f"{name} unawaited"))
+        yield Line(f"{name}: … ours with unique, standard and dense rank", *self._ratio("all ranks", f"{name} ranks"))
 
     async def _memory(self, engine: RedisEngine) -> list[Line]:
         """Bytes a player in each layout, and with the index of scores that the first reading of a rank makes."""

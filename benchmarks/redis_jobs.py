@@ -15,6 +15,7 @@ import redis
 import redis.asyncio
 
 from keepscore import Board, Leaderboards
+from keepscore.boards import RankKind
 from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Batch, Change, Loaded, Ranking, Update
 from keepscore.engines.redis import RedisEngine
@@ -210,13 +211,13 @@ class OnEngine:
         committing.cancel()
         return rate
 
-    async def places(self, seconds: float) -> float:
-        """The ranks of 100 players, one number each, as the other libraries tell them, in one call after the other."""
+    async def places(self, seconds: float, wanted: RankKind | None = None) -> float:
+        """The ranks of 100 players, all numbers or the wanted one, in one call after the other."""
         watch, done = Stopwatch(seconds), 0
         while watch.runs:
             players = [self._scores.player() for _ in range(BATCH)]
             with watch:
-                places = await self._engine.places(self.ranking, players, "unique")
+                places = await self._engine.places(self.ranking, players, wanted)
             assert all(places)
             done += len(places)
         return watch.rate(done)

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from keepscore.engines.base import RankingEngine
 from keepscore.engines.embedded import EmbeddedEngine
 from keepscore.engines.redis import RedisEngine
-from keepscore.engines.redis_url import EXAMPLES
+from keepscore.engines.redis_url import EXAMPLES, without_secrets
 from keepscore.errors import ConfigError
 from keepscore.feeds.base import Feed
 from keepscore.feeds.memory import MemoryFeed
@@ -28,9 +28,9 @@ def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
     """The engine at a URL."""
     if url == "embedded://":
         return EmbeddedEngine()
-    if urlsplit(url).scheme in EXAMPLES:
+    if url.partition(":")[0] in EXAMPLES:
         return RedisEngine(url, clock)
-    raise ConfigError(f"engine url = {url!r} cannot be used; allowed: {'; '.join(ENGINE_URLS.values())}")
+    raise ConfigError(f"engine url = {without_secrets(url)!r} cannot be used; allowed: {'; '.join(ENGINE_URLS.values())}")
 
 
 def ledger_from_url(url: str, shared: bool = False) -> Ledger:

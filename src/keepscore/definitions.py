@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
 
 from keepscore.applier import Applier
 from keepscore.boards import Board
@@ -61,10 +64,16 @@ class Definitions:
             raise InvalidBoard(f"a board is defined twice: {', '.join(sorted(board.name for board in configured))}")
         for board in boards.values():
             old = self._catalog.get(board.name)
-            self._check(board, old, boards)
+            mark = f"configured:{board.name}"
+            digest = hashlib.sha256(msgspec.json.encode(board.to_dict())).digest()
+            if old is not None and await self._ledger.value(mark) == digest:
+                # The file has not changed since it took effect: what was changed otherwise stays.
+                continue
+            await self._check(board, old, boards)
             if old is None or not old.board.same_definition(board):
                 same = old is None or self._fits(old.board, board)
                 self._catalog.put(await self._ledger.put_board(board, same, self._clock()))
+            await self._ledger.put_value(mark, digest)
         for live in self._catalog:
             if await self._engine.adopt(live.id, live.board):
                 await self._applier.catch_up(live)
@@ -79,7 +88,7 @@ class Definitions:
             old = self._catalog.get(board.name)
             if version is not None and version != (old.version if old else 0):
                 raise VersionConflict(f"board {board.name!r} is at version {old.version if old else 0}, not {version}: read it again")
-            self._check(board, old, {board.name: board})
+            await self._check(board, old, {board.name: board})
             if old is None:
                 await self._activate(LiveBoard(await self._ledger.put_board(board, True, self._clock())))
             elif not old.board.same_definition(board):
@@ -139,7 +148,7 @@ class Definitions:
         """Whether rankings made for one definition are right for the other."""
         return old.same_meaning(new) and self._engine.fits(old, new)
 
-    def _check(self, board: Board, old: LiveBoard | None, changes: Mapping[str, Board]) -> None:
+    async def _check(self, board: Board, old: LiveBoard | None, changes: Mapping[str, Board]) -> None:
         """Refuse a definition that does not fit what is stored, or the boards that it is linked with, `changes` taken into account."""
         if old is not None and old.board.decimals != board.decimals:
             raise InvalidBoard(
@@ -147,7 +156,7 @@ class Definitions:
                 "are stored: make a new board"
             )
         boards = {live.name: live.board for live in self._catalog} | dict(changes)
-        self._engine.check(board, list(boards.values()))
+        await self._engine.check(board, list(boards.values()))
         for other in boards.values():
             if other.name == board.name or board.name in other.also:
                 check_links(other, boards)

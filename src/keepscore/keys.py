@@ -6,18 +6,21 @@ segment's value that makes a slice look like the whole, when it comes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 
-from keepscore.boards import Board, Window
+from keepscore.boards import Board
 from keepscore.errors import InvalidBoard
-from keepscore.windows import FOREVER, Span
+from keepscore.windows import FOREVER, Span, span_at
 
 __all__ = ["check_keys", "key_of", "sample_keys"]
 
 _DAY = 86_400_000
-#: Two moments that lie in different windows of every kind.
-_MOMENTS = (0, 400 * _DAY)
+#: From when on, and how many windows are looked at: more than two years, so that a template without the year is seen.
+_FIRST = 1_700_000_000_000
+_IN_A_ROW = {"daily": 800, "weekly": 120, "monthly": 30, "yearly": 6, "all_time": 1, "season": 6}
 
 
 def key_of(board: Board, span: Span, segment: str) -> str:
@@ -43,25 +46,34 @@ def _moment(board: Board, ms: int) -> datetime:
     return datetime.fromtimestamp(min(ms, FOREVER - 2 * _DAY) / 1000, board.zone)
 
 
-def sample_keys(board: Board) -> list[str]:
-    """Keys of some rankings of a board, all of them different ones."""
-    segments = ["", *(f"{name}:{value}" for name in board.segments for value in ("x", "y"))]
-    return [
-        key_of(board, Span(name, f"{name} {moment}", moment, moment + _DAY), segment)
-        for name, window in board.periods.items()
-        for moment in (_MOMENTS if _repeats(name, window) else _MOMENTS[:1])
-        for segment in segments
-    ]
+def sample_keys(board: Board, thorough: bool = False) -> list[str]:
+    """Keys of some rankings of a board, all of them different ones: of two windows in a row, or of two years of them (thorough)."""
+    slices = [f"{name}:{value}" for name in board.segments for value in ("x", "y")]
+    keys = []
+    for name in board.periods:
+        for i, span in enumerate(islice(_spans(board, name), None if thorough else 2)):
+            keys += [key_of(board, span, segment) for segment in (["", *slices] if i < 2 else [""])]
+    return keys
 
 
-def _repeats(name: str, window: Window) -> bool:
-    return name != "all_time" and window.start is None
+def _spans(board: Board, name: str) -> Iterator[Span]:
+    moment = _FIRST
+    if name == "season" and board.season is not None:
+        moment = round(board.season[0].timestamp() * 1000)
+    for _ in range(_IN_A_ROW[name]):
+        span = span_at(board, name, moment)
+        if span is None:
+            return
+        yield span
+        if span.end >= FOREVER:
+            return
+        moment = span.end
 
 
 def check_keys(board: Board, others: Iterable[Board]) -> None:
     """Refuse a board two of whose rankings, or one of whose and one of another board's, would have the same key."""
-    keys = sample_keys(board)
-    doubled = sorted({key for key in keys if keys.count(key) > 1})
+    keys = sample_keys(board, thorough=True)
+    doubled = sorted(key for key, count in Counter(keys).items() if count > 1)
     if doubled:
         raise InvalidBoard(
             f"board {board.name!r}: several of its rankings would have the key {doubled[0]!r}: templates need {{start}} in windows that "

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from redis.exceptions import RedisError
-
 from keepscore.answers import encode
 from keepscore.config import Settings
 from keepscore.engines.base import Ranking
@@ -65,30 +63,34 @@ class SortedSets:
         done = 0
         with file.open("wb") as lines:
             while chunk := self._run(self._client.command("ZRANGE", key, done, done + CHUNK - 1, "WITHSCORES")):
-                for member, score in chunk:
-                    entry = {"player": member.decode("utf-8", "replace"), "score": int(score) if float(score).is_integer() else score}
+                for member, text in zip(chunk[::2], chunk[1::2], strict=True):
+                    score = float(text)
+                    entry = {"player": member.decode("utf-8", "replace"), "score": int(score) if score.is_integer() else score}
                     lines.write(encode(entry) + b"\n")
-                done += len(chunk)
+                done += len(chunk) // 2
                 advance(done)
 
-    def move_aside(self, key: str, settings: Settings, board: str) -> None:
-        """Make room for the board where the set has the name of the board's own key, and is in the engine's Redis."""
+    def is_own(self, key: str, settings: Settings, board: str) -> bool:
+        """Whether the set has the name of the board's own key, and is in the engine's Redis."""
         if settings.engine.partition(":")[0] not in EXAMPLES:
-            return
+            return False
         engine = parse_redis_url(settings.engine)
         here = self._client.address
         definition = next((one for one in settings.boards if one.name == board), None)
         if definition is None or (engine.hosts, engine.database) != (here.hosts, here.database):
-            return
+            return False
         spans = [span_at(definition, window, now_ms()) for window in definition.periods]
         for keys in [keys_of(definition, Ranking(0, span.window, span.id, "")) for span in spans if span is not None]:
             if keys.key == key:
                 if self._run(self._client.command("HEXISTS", board_keys(definition)[1], keys.field)):
                     raise ConfigError(f"{key!r} is Keepscore's own already, on board {board!r}: there is nothing to take over")
-                self._run(self._moved(key))
+                return True
+        return False
+
+    def move_aside(self, key: str) -> None:
+        """Make room for the board."""
+        self._run(self._moved(key))
 
     async def _moved(self, key: str) -> None:
-        try:
-            await self._client.command("RENAMENX", key, ASIDE + key)
-        except RedisError as exc:
-            raise ConfigError(f"{key!r} cannot be moved to {ASIDE + key!r}: {exc}") from None
+        if not await self._client.command("RENAMENX", key, ASIDE + key):
+            raise ConfigError(f"{key!r} cannot be moved to {ASIDE + key!r}, which is there already: rename or delete that one first")

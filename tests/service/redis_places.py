@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
-from pathlib import Path
 
-from tests.redis_servers import Cluster, RedisServer, cluster, single
+from tests.redis_servers import Cluster, RedisServer, Sentinels, cluster, sentinels, single
 from tests.service.running import Service, run
 
 #: A password with signs that mean something in an address.
@@ -37,6 +36,12 @@ def shared_cluster() -> Cluster:
     return _started.enter_context(cluster())
 
 
+@cache
+def shared_sentinels() -> Sentinels:
+    """Sentinels over servers none of which is harmed."""
+    return _started.enter_context(sentinels(password=PASSWORD))
+
+
 def on(url: str, boards: str = "") -> str:
     """The part of a configuration that names an engine, and boards."""
     return f'[engine]\nurl = "{url}"\n{boards}'
@@ -51,14 +56,8 @@ def until(condition: Callable[[], object], seconds: float = 10.0) -> float:
     return time.monotonic() - start
 
 
-def verified(service: Service) -> None:
-    """`keepscore verify` finds nothing, asked of the service and from beside it."""
-    for reach in (["--url", service.url], ["--config", str(service.config)]):
-        done = run("verify", *reach, cwd=service.directory)
-        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stdout + done.stderr
-
-
-def flush_and_start(directory: Path, url: str, boards: str, *flags: str) -> Service:
-    """A service in a directory of its own, on a Redis."""
-    directory.mkdir(parents=True, exist_ok=True)
-    return Service(directory, on(url, boards), *flags)
+def verified(service: Service, beside: bool = False) -> None:
+    """`keepscore verify` finds nothing: asked of the service, or as a process beside it."""
+    reach = ["--config", str(service.config)] if beside else ["--url", service.url]
+    done = run("verify", *reach, cwd=service.directory)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stdout + done.stderr

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.redis_servers import Replicated, replicated, sentinels, single
-from tests.service.redis_places import locked_redis, on, open_redis, shared_cluster, until, verified
+from tests.redis_servers import Replicated, replicated, single
+from tests.service.redis_places import locked_redis, on, open_redis, shared_cluster, shared_sentinels, until, verified
 from tests.service.running import Service, run, taken
 
 BOARDS = """
@@ -65,8 +65,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
             hosts = ",".join(f"127.0.0.1:{replica.port}" for replica in found.replicas)
             yield Place(f"{found.primary.url}?replicas={hosts}", found.in_sync, found)
         elif request.param == "sentinels":
-            found = stack.enter_context(sentinels(password="hidden"))
-            yield Place(f"{found.url}?replicas=true", found.in_sync, found)
+            yield Place(f"{shared_sentinels().url}?replicas=true", shared_sentinels().in_sync)
         else:
             yield Place(shared_cluster().url)
 
@@ -118,7 +117,7 @@ def test_it_takes_and_shows_scores_and_has_them_after_a_restart(place: Place, tm
         service.start()
         assert seen(service) == before
         assert service.increment("games", "dave", 100)["rank"] == 1
-        verified(service)
+        verified(service, beside=True)
         assert "Traceback" not in service.log.read_text()
     finally:
         service.stop()
@@ -130,7 +129,7 @@ def calls(found: Replicated) -> list[int]:
     return [sum(stat.get(name, {}).get("calls", 0) for name in ("cmdstat_eval", "cmdstat_evalsha")) for stat in stats]
 
 
-@pytest.mark.parametrize("place", ["replicas", "sentinels"], indirect=True)
+@pytest.mark.parametrize("place", ["replicas"], indirect=True)
 def test_replicas_are_read_from_and_may_go_away(place: Place, tmp_path: Path) -> None:
     found = place.replicated
     assert found is not None
@@ -171,16 +170,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def test_boards_show_tells_the_layout_and_why(service: Service, fields: Any, layouts: dict[str, str], words: list[str]) -> None:
     name = f"layout-{LAYOUTS.index((fields, layouts, words))}"
     service.define(name, **fields)
-    for reach in (["--url", service.url], ["--config", str(service.config)]):
-        told = json.loads(run("boards", "show", name, "--json", *reach, cwd=service.directory).stdout)
-        assert {window: layout["layout"] for window, layout in told["layouts"].items()} == layouts
-        shown = run("boards", "show", name, *reach, cwd=service.directory)
-        assert shown.returncode == 0, shown.stderr
-        for window, layout in layouts.items():
-            assert f"layout of {window}" in shown.stdout
-            assert f"{layout}: " in shown.stdout
-        for word in words:
-            assert word in shown.stdout, shown.stdout
+    told = json.loads(run("boards", "show", name, "--json", "--url", service.url, cwd=service.directory).stdout)
+    assert {window: layout["layout"] for window, layout in told["layouts"].items()} == layouts
+    shown = run("boards", "show", name, "--config", str(service.config), cwd=service.directory)
+    assert shown.returncode == 0, shown.stderr
+    for window, layout in layouts.items():
+        assert f"layout of {window}" in shown.stdout
+        assert f"{layout}: " in shown.stdout
+    for word in words:
+        assert word in shown.stdout, shown.stdout
     # What GET tells can be PUT.
     assert taken(service.client.put(f"/v1/boards/{name}", json=told))["version"] == 1
 

@@ -72,18 +72,23 @@ def import_(
         if key is not None:
             raise ConfigError("--key is for a sorted set in Redis, and this is a file: leave it out")
         with reach(url, config) as transport:
-            _import(transport, file, name or file.name, board, dry_run, json)
-        return
+            return _import(transport, file, name or file.name, board, dry_run, json)
     if key is None:
         raise ConfigError("name the sorted set with --key, such as --key leaderboard:global")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "set.jsonl"
-        with sorted_set(source) as taken, _progress(key, taken.size(key), quiet=json) as advance:
-            taken.save(key, file, advance)
-            if not dry_run and url is None:
-                taken.move_aside(key, load_settings(config), board)
+        with sorted_set(source) as taken:
+            size = taken.size(key)
+            own = url is None and taken.is_own(key, load_settings(config), board)
+            if own and dry_run:
+                # Until it is moved aside there is no such board, and so nobody on it.
+                return _told(Counter(new=size), [], key, dry_run, json)
+            with _progress(key, size, quiet=json) as advance:
+                taken.save(key, file, advance)
+            if own:
+                taken.move_aside(key)
         with reach(url, config) as transport:
-            _import(transport, file, name or f"{source} {key}", board, dry_run, json)
+            return _import(transport, file, name or f"{source} {key}", board, dry_run, json)
 
 
 def _import(transport: Transport, file: Path, source: str, board: str, dry_run: bool, json: bool) -> None:
@@ -104,10 +109,15 @@ def _import(transport: Transport, file: Path, source: str, board: str, dry_run: 
                 bad += [BadLine(good[r["index"]].number, r["detail"], 0) for r in answer["rejected"]]
             advance(chunk[-1].read)
     bad.sort(key=lambda line: line.number)
+    _told(counts, bad, file.name, dry_run, json)
+
+
+def _told(counts: Counter[str], bad: list[BadLine], name: str, dry_run: bool, json: bool) -> None:
+    """Tell what an import did, or would do."""
     told = ("new", "other_score", "same_score") if dry_run else ("imported", "already_imported")
     if json:
         rejected = [{"line": line.number, "detail": line.problem} for line in bad]
-        print_json({**{name: counts[name] for name in told}, "rejected": rejected})
+        print_json({**{what: counts[what] for what in told}, "rejected": rejected})
     else:
         if dry_run:
             words = f"{counts['new']} players are new, {counts['other_score']} have another score now, {counts['same_score']} the same"
@@ -115,7 +125,7 @@ def _import(transport: Transport, file: Path, source: str, board: str, dry_run: 
         else:
             out.print(f"{counts['imported']} imported, {counts['already_imported']} imported before, {len(bad)} bad lines")
         for line in bad[:MAX_BAD_LINES]:
-            err.print(Text(f"{file.name}, line {line.number}: {line.problem}", style="red"))
+            err.print(Text(f"{name}, line {line.number}: {line.problem}", style="red"))
         if len(bad) > MAX_BAD_LINES:
             err.print(f"… and {len(bad) - MAX_BAD_LINES} more")
     if bad:

@@ -135,7 +135,7 @@ class RankingEngine(ABC):
         """Whether the engine knows since when players of a window have their score; where not, it says NO_TIME."""
         return True
 
-    def check(self, board: Board, boards: Sequence[Board]) -> None:
+    async def check(self, board: Board, boards: Sequence[Board]) -> None:
         """Raise InvalidBoard where the engine could not keep the rankings of such a board beside those of all boards."""
         return
 

@@ -59,6 +59,9 @@ def layout_of(board: Board, window: str) -> Layout:
     steps = _length(board, window) // board.resolution_ms + 1
     bits = steps.bit_length()
     largest = max(abs(bound) for bound in board.bounds)
+    if board.operator in ("sum", "last"):
+        # Several processes that add to one score at once may go beyond the bounds that each of them sees.
+        largest *= 2
     if board.max_score is None:
         return Layout("timed", 0, True, f"ties = {board.ties!r} and no max_score: score and time may need more than 53 bits together")
     if (largest + 1) << bits > MAX_SCORE:

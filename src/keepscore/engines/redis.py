@@ -22,7 +22,7 @@ from keepscore.engines.redis_batches import Sent, received, send
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_questions import Questions
 from keepscore.engines.redis_url import parse_redis_url
-from keepscore.errors import ConfigError, EngineUnavailable
+from keepscore.errors import EngineUnavailable, InvalidBoard
 from keepscore.keys import check_keys
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import State
@@ -86,8 +86,9 @@ class RedisEngine(RankingEngine):
         layout = layout_of(board, window)
         return layout.times or layout.kind == "composite"
 
-    def check(self, board: Board, boards: Sequence[Board]) -> None:
+    async def check(self, board: Board, boards: Sequence[Board]) -> None:
         check_keys(board, boards)
+        await self._check_keys(board)
         if self._client.is_cluster:
             check_tag(board)
 
@@ -99,21 +100,26 @@ class RedisEngine(RankingEngine):
 
     async def adopt(self, board_id: int, board: Board) -> bool:
         known = self._known(board_id, board)
-        await self._check_types(known)
+        await self._check_keys(board)
         epoch = await self._client.command("HGET", known.marks, "epoch")
         if epoch is None or epoch.decode() != known.epoch:
             return False
         self._define(board_id, known)
         return True
 
-    async def _check_types(self, known: _Known) -> None:
-        """Refuse a board whose keys hold something else."""
-        spans = [span_at(known.board, window, self._clock()) for window in known.board.periods]
-        keys = [keys_of(known.board, Ranking(0, span.window, span.id, "")).key for span in spans if span is not None]
-        for key, expected in [(known.marks, "hash"), (known.listed, "hash"), *((key, "zset") for key in keys)]:
-            found = (await self._client.command("TYPE", key)).decode()
-            if found not in (expected, "none"):
-                raise ConfigError(f"board {known.board.name!r}: {_other_type(key, found)}")
+    async def _check_keys(self, board: Board) -> None:
+        """Refuse a board whose keys hold something else than rankings."""
+        marks, listed = board_keys(board)
+        for key in (marks, listed):
+            kind = (await self._client.command("TYPE", key)).decode()
+            if kind not in ("hash", "none"):
+                raise InvalidBoard(f"board {board.name!r}: {_other_type(key, kind)}")
+        for span in (span_at(board, window, self._clock()) for window in board.periods):
+            if span is not None:
+                keys = keys_of(board, Ranking(0, span.window, span.id, ""))
+                kind = (await self._client.command("TYPE", keys.key)).decode()
+                if kind not in ("zset", "none"):
+                    raise InvalidBoard(f"board {board.name!r}: {_other_type(keys.key, kind)}")
 
     def _define(self, board_id: int, known: _Known) -> None:
         self._boards[board_id] = known
@@ -179,6 +185,9 @@ class RedisEngine(RankingEngine):
         expiries = [max(1, expiry - now) if expiry else 0 for expiry, _ in new.values()]
         for _ in range(TRIES):
             old = await self._listed(known)
+            for _, key in new.values():
+                if key not in old and (size := await self._client.command("ZCARD", key)):
+                    raise InvalidBoard(f"board {known.board.name!r}: {_foreign(key, size)}")
             moves = [name for _, key in new.values() for name in (*(self._shadow + one for one in _companions(key)), *_companions(key))]
             kept = {name for _, key in new.values() for name in _companions(key)}
             gone = [key for key in old if key not in kept]

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from redis.asyncio import RedisCluster
@@ -80,7 +81,8 @@ class RedisClient:
                     info = await self._primary.info("server", target_nodes=RedisCluster.RANDOM)
                 else:
                     info = await self._primary.info("server")
-                    await self._primary.exists("keepscore")
+                    if info.get("redis_mode") == "standalone":
+                        await self._primary.exists("keepscore")
         except Exception as exc:
             await self.close()
             raise _refusal(self.address, exc) from None
@@ -88,6 +90,12 @@ class RedisClient:
         if tuple(int(part) for part in found.split(".")[:2]) < OLDEST:
             await self.close()
             raise ConfigError(f"the Redis at {self.address.shown} is version {found}: use {'.'.join(map(str, OLDEST))} or newer, or Valkey")
+        if info.get("redis_mode") == "sentinel":
+            await self.close()
+            hosts = ",".join(f"{host}:{port}" for host, port in self.address.hosts)
+            raise ConfigError(
+                f"what answers at {self.address.shown} is a Sentinel: write the engine's url as redis+sentinel://{hosts}/service"
+            )
         if info.get("redis_mode") == "cluster" and not self.is_cluster:
             await self.close()
             hosts = ",".join(f"{host}:{port}" for host, port in self.address.hosts)
@@ -257,6 +265,9 @@ def _refusal(address: RedisAddress, exc: Exception) -> ConfigError:
         return ConfigError(f"{where} is no Cluster, or none of its nodes answers: name its nodes, or write redis://host:port ({text})")
     if "No master found" in text:
         return ConfigError(f"the Sentinels at {address.shown} know no primary for {address.service!r}: check the service's name ({text})")
+    if address.ca_file is not None and not Path(address.ca_file).is_file():
+        return ConfigError(f"ssl_ca_certs = {address.ca_file!r} is not a file: name that of the authority that signed the certificate")
     if "SSL" in text or "certificate" in text:
         return ConfigError(f"{where} cannot be reached over TLS: {text}. Name its authority's file with ?ssl_ca_certs=FILE")
-    return ConfigError(f"{where} cannot be reached: {text}. Is it running, and is the address right?")
+    tls = " Does it speak TLS?" if address.scheme == "rediss" else ""
+    return ConfigError(f"{where} cannot be reached: {text}. Is it running, and is the address right?{tls}")

@@ -22,7 +22,7 @@ from redis.backoff import NoBackoff
 
 from keepscore.errors import ConfigError
 
-__all__ = ["EXAMPLES", "RedisAddress", "clients", "parse_redis_url"]
+__all__ = ["EXAMPLES", "RedisAddress", "clients", "parse_redis_url", "without_secrets"]
 
 EXAMPLES = {
     "redis": "redis://127.0.0.1:6379/0",
@@ -59,18 +59,23 @@ class RedisAddress(NamedTuple):
 
 def parse_redis_url(url: str) -> RedisAddress:
     """What a URL says, or the error that names the part that is wrong."""
-    parts = urlsplit(url)
-    # A password does not belong into a message.
-    rest = parts.netloc.rpartition("@")[2]
-    shown = f"{parts.scheme}://{'…@' if '@' in parts.netloc else ''}{rest}{parts.path}{'?' + parts.query if parts.query else ''}"
+    scheme = url.partition(":")[0]
 
     def wrong(problem: str) -> ConfigError:
-        return ConfigError(
-            f"engine url = {shown!r} cannot be used: {problem}. Write it as in {EXAMPLES.get(parts.scheme, EXAMPLES['redis'])!r}"
-        )
+        example = EXAMPLES.get(scheme, EXAMPLES["redis"])
+        return ConfigError(f"engine url = {without_secrets(url)!r} cannot be used: {problem}. Write it as in {example!r}")
 
-    if parts.scheme not in EXAMPLES:
-        raise wrong(f"{parts.scheme!r} is not one of {', '.join(EXAMPLES)}")
+    if scheme not in EXAMPLES:
+        raise wrong(f"{scheme!r} is not one of {', '.join(EXAMPLES)}")
+    if "://" not in url:
+        raise wrong("it names no host, which comes after ://")
+    try:
+        parts = urlsplit(url)
+    except ValueError as exc:
+        raise wrong(f"{exc}; write special characters of a password as in %2F") from None
+    if parts.fragment or "@" in parts.path:
+        raise wrong("write special characters of a password as in %2F")
+    rest = parts.netloc.rpartition("@")[2]
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     hosts = _hosts(rest, PORTS.get(parts.scheme, 6379))
     if not hosts:
@@ -89,6 +94,10 @@ def parse_redis_url(url: str) -> RedisAddress:
     for name in query:
         if name not in PARAMETERS:
             raise wrong(f"unknown parameter {name!r}; allowed: {', '.join(PARAMETERS)}")
+    if query.get("ssl_check", "true") not in ("true", "false"):
+        raise wrong(f"ssl_check = {query['ssl_check']!r} is not true or false")
+    if parts.scheme != "rediss" and ("ssl_check" in query or "ssl_ca_certs" in query):
+        raise wrong("ssl_check and ssl_ca_certs are for rediss://")
     return RedisAddress(
         parts.scheme,
         hosts,
@@ -101,6 +110,12 @@ def parse_redis_url(url: str) -> RedisAddress:
         query.get("ssl_ca_certs"),
         query.get("ssl_check", "true") != "false",
     )
+
+
+def without_secrets(url: str) -> str:
+    """A URL as a message may show it, whatever is wrong with it: nothing that stands before an @."""
+    head, at, rest = url.rpartition("@")
+    return f"{head.partition(':')[0]}://…@{rest}" if at else url
 
 
 def _hosts(text: str, default: int) -> list[tuple[str, int]]:
@@ -148,13 +163,15 @@ def clients(address: RedisAddress) -> tuple[Any, list[Any]]:
         "socket_timeout": address.deadline,
         "socket_connect_timeout": address.deadline,
         "retry": Retry(NoBackoff(), 0),
+        # The protocol that servers of every age speak, and as fast.
+        "protocol": 2,
     }
     if address.scheme == "redis+cluster":
         nodes = [ClusterNode(host, port) for host, port in address.hosts]
         return RedisCluster(startup_nodes=nodes, require_full_coverage=False, **options), []
     options["db"] = address.database
     if address.scheme == "redis+sentinel":
-        keys = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout", "retry")}
+        keys = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout", "retry", "protocol")}
         sentinel = Sentinel(address.hosts, sentinel_kwargs=keys, **options)  # type: ignore[no-untyped-call]
         replicas = [sentinel.slave_for(address.service)] if address.replicas else []
         return sentinel.master_for(address.service), replicas

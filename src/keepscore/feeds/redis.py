@@ -35,6 +35,7 @@ class RedisFeed(Feed):
         self._client, _ = clients(address)
         self._listeners: list[Listener] = []
         self._name = secrets.token_hex(4)
+        self._closing = False
         self._task: asyncio.Task[None] | None = None
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -42,11 +43,13 @@ class RedisFeed(Feed):
         self._task = asyncio.create_task(self._hear())
 
     async def close(self) -> None:
-        for task in (self._task, *self._telling):
-            if task is not None:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+        self._closing = True
+        tasks = [task for task in (self._task, *self._telling) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            # Not for ever: a client may take being cancelled for a lost connection.
+            await asyncio.wait(tasks, timeout=PAUSE)
         with contextlib.suppress(RedisError, OSError):
             await self._client.aclose()
 
@@ -71,11 +74,11 @@ class RedisFeed(Feed):
             listener(changed)
 
     async def _hear(self) -> None:
-        while True:
+        while not self._closing:
             try:
                 async with self._client.pubsub() as subscription:
                     await subscription.subscribe(CHANNEL)
-                    while True:
+                    while not self._closing:
                         message = await subscription.get_message(ignore_subscribe_messages=True, timeout=PAUSE)
                         if message is not None:
                             self._heard(message)

@@ -165,6 +165,14 @@ class Ledger(ABC):
         """Record a profile."""
 
     @abstractmethod
+    async def value(self, name: str) -> bytes | None:
+        """What was kept under a name."""
+
+    @abstractmethod
+    async def put_value(self, name: str, value: bytes) -> None:
+        """Keep something under a name."""
+
+    @abstractmethod
     async def secret(self) -> bytes:
         """A random secret of this ledger, made once."""
 

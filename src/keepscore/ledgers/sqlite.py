@@ -161,6 +161,13 @@ class SqliteLedger(Ledger):
         sql = self._queries["put_value"]
         await self._write(lambda connection: connection.execute(sql, ("probe", str(now).encode())))
 
+    async def value(self, name: str) -> bytes | None:
+        rows = await self._read("value", name)
+        return bytes(rows[0][0]) if rows else None
+
+    async def put_value(self, name: str, value: bytes) -> None:
+        await self._write(lambda connection: connection.execute(self._queries["put_value"], (name, value)))
+
     async def secret(self) -> bytes:
         def work(connection: sqlite3.Connection) -> bytes:
             connection.execute(self._queries["put_once"], ("secret", secrets.token_bytes(32)))

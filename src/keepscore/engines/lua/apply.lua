@@ -69,9 +69,9 @@ end
 function folds.sum(desc, score, since, set, amount, time)
   return score + amount, math.max(since, time)
 end
--- Which of two events of one time comes first is for the ledger to say.
-function folds.last(desc, score, since, set, amount, time)
-  if time <= since then return nil end
+-- Which of two events of one time comes first is for the ledger to say, unless both are of this batch.
+function folds.last(desc, score, since, set, amount, time, mine)
+  if time < since or (time == since and not mine) then return nil end
   return set and amount or score + amount, time
 end
 
@@ -126,7 +126,7 @@ for b, batch in ipairs(batches) do
       if not score then
         score, since = amount, time
       else
-        score, since = fold(desc, score, since, set, amount, time)
+        score, since = fold(desc, score, since, set, amount, time, state[4])
         if not score then
           if restate == NOTHING then restate = {} end
           restate[#restate + 1] = position
@@ -143,7 +143,7 @@ for b, batch in ipairs(batches) do
       end
       if updated then
         member = write(r, player, score, since, old_score, old_member)
-        r.states[player] = {score, r.kind == 'plain' and not r.keeps and NO_TIME or since, member}
+        r.states[player] = {score, r.kind == 'plain' and not r.keeps and NO_TIME or since, member, true}
         if not old_score then r.total = r.total + 1 end
         if asked then rank, unique = ranks(r, desc, kind, member, score) end
       end

@@ -65,7 +65,7 @@ local function read(r, player)
   return score, since or time, member, number
 end
 
--- The same for many players at once: a list of {score, time, member, number} or false. Two calls, however many there are.
+-- The same for many players at once: a list of {score, time, member} or false. Two calls, however many there are.
 local function read_all(r, players)
   local states = {}
   for first = 1, #players, 1000 do
@@ -85,7 +85,7 @@ local function read_all(r, players)
       if number and not (prefixes and not prefixes[at]) then
         local score, since = decoded(r, number)
         if prefixes then since = time_of(r, prefixes[at]) elseif times then since = tonumber(times[at]) end
-        states[i] = {score, since, members[i], number}
+        states[i] = {score, since, members[i]}
       end
     end
   end
