@@ -23,6 +23,7 @@ def draw(lines: list[tuple[str, float, str]], path: Path) -> None:
         if found:
             axes.plot([float(found[0])] * 2, [row - 0.42, row + 0.42], color="#d4553b", linewidth=2)
     axes.set_xscale("log")
+    axes.margins(x=0.15)
     axes.invert_yaxis()
     axes.set_xlabel("ratio (red: wanted)")
     axes.spines[["top", "right"]].set_visible(False)

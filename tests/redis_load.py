@@ -75,7 +75,7 @@ class Load:
     """
 
     def __init__(
-        self, url: str, boards: Mapping[str, str], clients: int = 3, limit: int | None = None, reconnect: bool = False, pause: float = 0.004
+        self, url: str, boards: Mapping[str, str], clients: int = 3, limit: int | None = None, reconnect: bool = False, pause: float = 0.01
     ) -> None:
         self.url, self.boards, self.limit, self.reconnect, self.pause = url, dict(boards), limit, reconnect, pause
         self.name = f"load{next(_loads)}"

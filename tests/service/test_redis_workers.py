@@ -198,19 +198,23 @@ def test_a_page_is_at_most_a_second_behind(service: Service) -> None:
     assert behind <= 1.1
 
 
-def test_a_score_that_is_sent_at_once_through_all_workers_is_not_added_up(service: Service) -> None:
-    """An absolute score on a sum board is what the player has, however many send it."""
-    service.define("absolute", operator="sum")
-    for number in range(5):
-        body = {"player_id": f"p{number}", "score": 100}
+def test_a_bound_that_is_reached_at_once_through_all_workers(service: Service) -> None:
+    """Each worker knows the bound, not what the others are about to add: what is acknowledged counts, and no more is taken."""
+    service.define("bounded", operator="sum", max_score=100, resolution="1s")
+    path, counts = "/v1/boards/bounded/increments", {}
+    for player in ("p1", "p2", "p3"):
+        body = {"player_id": player, "amount": 30}
         with ThreadPoolExecutor(6) as pool:
-            answers = list(pool.map(lambda _, body=body: call(service.url, "POST", "/v1/boards/absolute/scores", body), range(6)))
-        assert {answer.status for answer in answers} == {200}
-    assert {standing["score"] for standing in service.get("absolute", "top")["standings"]} == {100}
+            statuses = list(pool.map(lambda _, body=body: call(service.url, "POST", path, body).status, range(6)))
+        assert set(statuses) <= {200, 422}
+        counts[player] = 30 * statuses.count(200)
+        assert counts[player] >= 90
+        assert call(service.url, "POST", path, body).status == 422
+    assert {standing["player_id"]: standing["score"] for standing in service.get("bounded", "top")["standings"]} == counts
 
 
 def test_verify_beside_running_writes_finds_nothing(service: Service) -> None:
-    with Load(service.url, OPERATORS, clients=3, reconnect=True, pause=0.002).running() as load:
+    with Load(service.url, OPERATORS, clients=3, reconnect=True, pause=0.004).running() as load:
         load.reach(30)
         for _ in range(2):
             verified(service)
