@@ -80,15 +80,15 @@ async def _settled(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranki
 
 
 async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: Quiet) -> list[Difference]:
-    async with quiet:
-        for _ in range(TRIES):
+    for _ in range(TRIES):
+        async with quiet:
             recorded, applied = await ledger.positions(live.id), await engine.applied(live.id) or {}
-            if all(n == applied.get(writer, 0) for writer, n in recorded.items()):
-                return []
-            if isinstance(engine, InProcessEngine):
-                break
-            # Other processes may have something on its way.
-            await asyncio.sleep(PAUSE)
+        if all(n == applied.get(writer, 0) for writer, n in recorded.items()):
+            return []
+        if isinstance(engine, InProcessEngine):
+            break
+        # Other processes may have something on its way; nobody waits for them meanwhile.
+        await asyncio.sleep(PAUSE)
     return [
         Difference("all", "", None, "", f"events up to {n} of writer {writer}", f"events up to {applied.get(writer, 0)}")
         for writer, n in recorded.items()

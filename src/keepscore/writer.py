@@ -198,16 +198,14 @@ class Writer:
         """Apply a recorded group to the engine, tell the feed, and answer."""
         tickets, plans = group
         try:
-            try:
-                outcomes = await self._applier.apply(plans)
-            except EngineUnavailable as exc:
-                # It is recorded; the watermark says what is missing when the engine is back.
-                self._postpone(tickets, plans, exc)
-                return
+            outcomes = await self._applier.apply(plans)
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
             await self._reply(tickets, plans, outcomes)
+        except EngineUnavailable as exc:
+            # It is recorded; the watermark says what is missing when the engine is back.
+            self._postpone(tickets, plans, exc)
         except Exception as exc:
             _fail(tickets, exc)
 
