@@ -155,12 +155,14 @@ class Api:
             raise InvalidBoard(f"version = {version!r} cannot be used; write the number that GET gave, or leave it out")
         if data.setdefault("name", name) != name:
             raise InvalidBoard(f"name = {data['name']!r} is not the name in the address, {name!r}")
+        await self._lb.refresh()
         known = any(info.board.name == name for info in await self._lb.boards())
         info = await self._lb.put_board(board_from_dict(data), version=version)
         return Answer(self._definition(info), 200 if known else 201)
 
     async def delete_board(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Delete a board."""
+        await self._lb.refresh()
         await self._lb.delete_board(request.path[0])
         return Answer(None, 204)
 
