@@ -62,6 +62,8 @@ class Receipt(msgspec.Struct, gc=False):
     replayed: bool | UnsetType = UNSET
     #: True where the submission is recorded, and will be ranked when the engine is back: ranks are null until then.
     pending: bool | UnsetType = UNSET
+    spooled: bool | UnsetType = UNSET
+    """Whether the ledger is away and the engine keeps it until that is back."""
 
 
 class Rejection(msgspec.Struct):
@@ -83,6 +85,8 @@ class BatchReceipt(msgspec.Struct):
     duplicates: int | UnsetType = UNSET
     #: True where all is recorded, and will be ranked when the engine is back.
     pending: bool | UnsetType = UNSET
+    spooled: bool | UnsetType = UNSET
+    """Whether the ledger is away and the engine keeps it until that is back."""
 
 
 class Standing(msgspec.Struct, gc=False):

@@ -8,15 +8,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import groupby
+from typing import NamedTuple
 
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Batch, Gap, Outcome, Ranking, RankingEngine, Update
-from keepscore.errors import EngineUnavailable
+from keepscore.errors import EngineUnavailable, KeepscoreError, KeyTaken, LedgerUnavailable, UnknownBoard
 from keepscore.ledgers.base import Checkpoint, Ledger
 from keepscore.planner import Plan
 from keepscore.replay import load_engine, restated
+from keepscore.scoring import Event
+from keepscore.spool import packed
 
-__all__ = ["Applier"]
+__all__ = ["Applied", "Applier"]
 
 #: How often one engine call is tried after healing: each try gets at least as far as the one before.
 MAX_TRIES = 5
@@ -26,6 +29,14 @@ MAX_RESTATES = 100
 STEP = 1000
 
 log = logging.getLogger(__name__)
+
+
+class Applied(NamedTuple):
+    """What became of planned events: outcomes on the submissions' own boards that the engine tells, under the plans' keys."""
+
+    outcomes: dict[int, Outcome]
+    #: Boards that could not take theirs, while the others did, and why.
+    failed: dict[int, KeepscoreError]
 
 
 class Applier:
@@ -40,57 +51,72 @@ class Applier:
         self._catalog = catalog
         self._ledger = ledger
         self._engine = engine
-        #: Players and rankings that the engine may have changed without a word, on boards where a late event needs restating.
-        self._doubtful: dict[tuple[LiveBoard, str, tuple[Ranking, ...]], None] = {}
+        #: Boards of which an answer was lost: it may have told of late events.
+        self._unheard: set[LiveBoard] = set()
 
-    async def apply(self, plans: Mapping[int, Plan]) -> dict[int, Outcome]:
-        """Apply planned events; answer the outcomes on the submissions' own boards that the engine tells, under the plans' keys."""
+    async def apply(self, plans: Mapping[int, Plan], spool: bool = False) -> Applied:
+        """Apply planned events; with `spool`, the engine keeps them for the ledger in the same step."""
         grouped: dict[int, tuple[LiveBoard, list[Update], list[int | None]]] = {}
-        first: dict[int, int] = {}
+        events: dict[int, list[Event]] = {}
         for key, plan in plans.items():
             for live, event, update in zip(plan.boards, plan.events, plan.updates, strict=True):
                 _, updates, names = grouped.setdefault(live.id, (live, [], []))
                 updates.append(update)
                 names.append(key if live is plan.boards[0] else None)
-                first.setdefault(live.id, event.n)
+                events.setdefault(live.id, []).append(event)
         batches = [
-            Batch(board, self.number, first[board] - 1, first[board] - 1 + len(updates), updates, live.board.rank)
-            for board, (live, updates, _) in grouped.items()
+            Batch(
+                *(board, own[0].writer, own[0].n - 1, own[-1].n, grouped[board][1], grouped[board][0].board.rank),
+                spool=packed(own) if spool else "",
+            )
+            for board, own in events.items()
         ]
+        failed: dict[int, KeepscoreError] = {}
         try:
-            answers = await self._apply_healing(batches)
+            answers = await self._apply_healing(batches, failed)
         except BaseException:
-            self._doubtful |= {
-                (live, update.player, update.rankings): None
-                for live, updates, _ in grouped.values()
-                for update in updates
-                if live.board.operator == "last"
-            }
+            self._unheard |= {live for live, _, _ in grouped.values()}
             raise
-        for live, player, rankings in list(self._doubtful):
-            await self._restate(live, player, rankings)
-        self._doubtful.clear()
+        while self._unheard:
+            await self.restate_late(self._unheard.pop())
         outcomes: dict[int, Outcome] = {}
         for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
-            if not found and live.board.operator == "last":
+            if live.id in failed:
+                continue
+            if not found:
                 # They had been applied already, and nobody told whether one of them came late.
-                for update in updates:
-                    await self._restate(live, update.player, update.rankings)
+                await self.restate_late(live)
             for update, name, outcome in zip(updates, names, found, strict=bool(found)):
                 if outcome.restate:
-                    await self._restate(live, update.player, outcome.restate)
+                    try:
+                        await self._restate(live, update.player, outcome.restate)
+                    except LedgerUnavailable as exc:
+                        # The engine knows who is left.
+                        log.warning("restated when the ledger is back: %s", exc)
                 if name is not None:
                     outcomes[name] = outcome
-        return outcomes
+        return Applied(outcomes, failed)
 
-    async def _apply_healing(self, batches: list[Batch]) -> list[list[Outcome]]:
-        for _ in range(MAX_TRIES):
+    async def _apply_healing(self, batches: list[Batch], failed: dict[int, KeepscoreError]) -> list[list[Outcome]]:
+        """What the engine tells of each batch: nothing of one whose board has `failed` by itself."""
+        tries = 0
+        while left := [batch for batch in batches if batch.board not in failed]:
             try:
-                return await self._engine.apply(batches)
+                answers = iter(await self._engine.apply(left))
+                return [[] if batch.board in failed else next(answers) for batch in batches]
             except Gap as gap:
+                tries += 1
+                if tries > MAX_TRIES:
+                    raise
                 log.warning("healing: %s", gap)
-                await self._heal(gap)
-        return await self._engine.apply(batches)
+                if not await self._heal(gap):
+                    failed[gap.board] = UnknownBoard("the board was deleted meanwhile")
+            except KeyTaken as exc:
+                if len(left) > 1:
+                    return [(await self._apply_healing([batch], failed))[0] for batch in batches]
+                log.error("%s", exc)
+                failed[left[0].board] = exc
+        return [[] for _ in batches]
 
     async def ensure(self, live: LiveBoard, upto: int) -> None:
         """Bring a board up to date, of which this writer has recorded that many events."""
@@ -98,19 +124,23 @@ class Applier:
         if applied is None or applied.get(self.number, 0) != upto:
             await self._heal(Gap(live.id, None if applied is None else applied.get(self.number, 0)))
 
-    async def _heal(self, gap: Gap) -> None:
-        """Close a gap between the ledger and the engine: replay what is missing, or rebuild a board that the engine has lost."""
+    async def _heal(self, gap: Gap) -> bool:
+        """Close a gap between the ledger and the engine: replay what is missing, or rebuild a board that the engine has lost.
+
+        The answer is False where there is no such board any more.
+        """
         if gap.applied is None and self.refresh is not None:
             await self.refresh()
         live = next((live for live in self._catalog if live.id == gap.board), None)
         if live is None:
-            return
+            return False
         if gap.applied is None and not await self._engine.adopt(live.id, live.board):
             checkpoint = await load_engine(self._ledger, self._engine, live)
             await self._engine.promote(live.id)
             self.reloaded(live, checkpoint)
         else:
             await self.catch_up(live)
+        return True
 
     async def catch_up(self, live: LiveBoard, shadow: bool = False) -> int:
         """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
@@ -138,6 +168,12 @@ class Applier:
                         await self._restate(live, update.player, outcome.restate, shadow)
                 done += len(mine)
         return done
+
+    async def restate_late(self, live: LiveBoard) -> None:
+        """Restate the players whose events came late and who were not restated then, if there are any."""
+        if live.board.operator == "last":
+            for ranking, player in await self._engine.late(live.id):
+                await self._restate(live, player, [ranking])
 
     async def _restate(self, live: LiveBoard, player: str, rankings: Iterable[Ranking], shadow: bool = False) -> None:
         """Recompute a player whose event came late, until nothing has come in between."""

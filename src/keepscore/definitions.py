@@ -16,10 +16,10 @@ from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import InvalidBoard, VersionConflict
 from keepscore.keeper import Keeper
 from keepscore.ledgers.base import Ledger
+from keepscore.quiet import Quiet
 from keepscore.reader import Reader
 from keepscore.replay import load_engine
 from keepscore.windows import span_of
-from keepscore.writer import Quiet
 
 __all__ = ["Definitions"]
 

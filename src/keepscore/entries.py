@@ -55,6 +55,8 @@ def merged_answer(tickets: list[Ticket], results: bool) -> BatchReceipt:
         merged.rejected += answer.rejected
         if answer.pending is True:
             merged.pending = True
+        if answer.spooled is True:
+            merged.spooled = True
         if isinstance(answer.results, list):
             receipts += zip((index for index, _ in ticket.submissions), answer.results, strict=False)
         if answer.replayed is True and ticket is tickets[0]:

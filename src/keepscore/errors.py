@@ -26,9 +26,11 @@
     ├── Unavailable                 try again later
     │   ├── Overloaded
     │   ├── LedgerUnavailable
+    │   │   ├── LedgerAway
     │   │   ├── LedgerFull
     │   │   └── LedgerInUse
     │   └── EngineUnavailable
+    │       └── KeyTaken            one board's key holds something else
     ├── ServiceError                a running service answered a command with an error
     └── ConfigError                 the configuration is wrong
 
@@ -55,6 +57,8 @@ __all__ = [
     "InvalidSegment",
     "InvalidTime",
     "KeepscoreError",
+    "KeyTaken",
+    "LedgerAway",
     "LedgerFull",
     "LedgerInUse",
     "LedgerUnavailable",
@@ -196,11 +200,22 @@ class Overloaded(Unavailable):
 
 
 class LedgerUnavailable(Unavailable):
-    """The ledger does not take or give anything now. Nothing was recorded."""
+    """The ledger does not take or give anything now."""
+
+    #: Whether it is sure that what was sent is not recorded. Where it is not, that has to be settled before anything is sent again.
+    nothing_recorded = False
+
+
+class LedgerAway(LedgerUnavailable):
+    """The ledger could not be reached at all."""
+
+    nothing_recorded = True
 
 
 class LedgerFull(LedgerUnavailable):
-    """The ledger's disk is full. Nothing was recorded."""
+    """The ledger's disk is full."""
+
+    nothing_recorded = True
 
 
 class LedgerInUse(LedgerUnavailable):
@@ -214,6 +229,10 @@ class LedgerInUse(LedgerUnavailable):
 
 class EngineUnavailable(Unavailable):
     """The ranking engine does not answer now."""
+
+
+class KeyTaken(EngineUnavailable):
+    """A key that a board's ranking needs holds something that is not a ranking of that board."""
 
 
 class ServiceError(KeepscoreError):

@@ -129,7 +129,8 @@ class Keeper:
             async with self._writer.quiet:
                 # Looked up again: definitions change and boards go while others are checkpointed.
                 live = self._catalog.get(name)
-                dirty = await engine.dirty(live.id) if live else None
+                # Players who are not right yet would be kept as they are.
+                dirty = await engine.dirty(live.id) if live and not await engine.late(live.id) else None
             if live and dirty and (dirty.states or dirty.dropped or live.id not in self._bases):
                 await self._checkpoint(engine, live, dirty)
 

@@ -27,6 +27,7 @@ from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.reader import Reader
 from keepscore.scoring import Kind
+from keepscore.spool import Spool
 from keepscore.tickets import Ticket
 from keepscore.verification import verify_board
 from keepscore.writer import Writer
@@ -91,7 +92,9 @@ class Leaderboards:
             await self._engine.open(hashlib.sha256(secret).hexdigest()[:12])
             await self._feed.open()
             self._applier = Applier(number, self._catalog, self.ledger, self._engine)
-            self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier)
+            self._spool = Spool(self._catalog, self.ledger, self._engine)
+            await self._spool.prepare(self.clock())
+            self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
             self.reader = Reader(self._catalog, self._engine, self._feed, secret, self.clock)
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._applier, self._writer, self.clock)
             self._definitions = Definitions(
@@ -101,6 +104,7 @@ class Leaderboards:
             self._applier.refresh = self._definitions.adopt
             self._keeper.refresh = self._refresh
             await self._definitions.load(self._configured)
+            await self._spool.drain()
             await self._learn_names()
         except BaseException:
             await self._close()
@@ -182,7 +186,7 @@ class Leaderboards:
             submission = check_submission(live, player, kind, amount, self.clock(), at, segments, game_id, metadata)
         except KeepscoreError:
             # A retry of what was taken in time gets its answer, although it would be refused by now.
-            first = None if claim is None else await self._writer.first_answer(claim, batch=False)
+            first = None if claim is None else await self._writer.retries.first_answer(claim, batch=False)
             if isinstance(first, Receipt):
                 return first
             raise
@@ -355,7 +359,9 @@ class Leaderboards:
 
     async def verify(self, board: str) -> Verification:
         """Compare all that a board shows with the fold of its events."""
-        return await verify_board(self.ledger, self._engine, self._catalog[board], self.clock(), self._writer.quiet)
+        live = self._catalog[board]
+        await self._spool.drain_board(live)
+        return await verify_board(self.ledger, self._engine, live, self.clock(), self._writer.quiet)
 
     async def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

@@ -82,7 +82,7 @@ class SortedSets:
         spans = [span_at(definition, window, now_ms()) for window in definition.periods]
         for keys in [keys_of(definition, Ranking(0, span.window, span.id, "")) for span in spans if span is not None]:
             if keys.key == key:
-                if self._run(self._client.command("HEXISTS", board_keys(definition)[1], keys.field)):
+                if self._run(self._client.command("HEXISTS", board_keys(definition).listed, keys.field)):
                     raise ConfigError(f"{key!r} is Keepscore's own already, on board {board!r}: there is nothing to take over")
                 return True
         return False

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from keepscore.answers import BatchReceipt, Receipt, Rejection
+from keepscore.catalog import LiveBoard
 from keepscore.guard import Submission
 from keepscore.ledgers.base import Claim
 from keepscore.planner import Plan
@@ -28,6 +29,11 @@ class Ticket(msgspec.Struct):
     """Whether the request was a batch, and gets the answer of one."""
     answer: asyncio.Future[Any]
 
+    @property
+    def boards(self) -> set[LiveBoard]:
+        """The boards that it is sent to."""
+        return {submission.live for _, submission in self.submissions}
+
     def settle(self, answer: Receipt | BatchReceipt | Exception) -> None:
         """Give the answer, unless whoever asked is gone."""
         if self.answer.done():
@@ -43,6 +49,10 @@ class Group(NamedTuple):
 
     tickets: list[Ticket]
     plans: dict[int, Plan]
+    #: Boards that are held until they are applied, with the tokens.
+    held: dict[int, str]
+    #: Whether the engine keeps them for the ledger, which does not have them yet.
+    spooled: bool = False
 
     @property
     def keys(self) -> set[tuple[int, str]]:

@@ -10,9 +10,9 @@ from keepscore.catalog import LiveBoard
 from keepscore.engines.base import InProcessEngine, Ranking, RankingEngine
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
+from keepscore.quiet import Quiet
 from keepscore.replay import fold_ledger, restated
 from keepscore.scoring import NO_TIME, State
-from keepscore.writer import Quiet
 
 __all__ = ["verify_board"]
 

@@ -10,61 +10,51 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Set
-from types import TracebackType
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 
-import msgspec
-
-from keepscore.answers import BatchReceipt, Receipt, Rejection, encode
+from keepscore.answers import Rejection
 from keepscore.applier import Applier
-from keepscore.catalog import Catalog
-from keepscore.engines.base import InProcessEngine, Outcome, RankingEngine
-from keepscore.errors import EngineUnavailable, IdempotencyKeyReused, KeepscoreError, Overloaded
+from keepscore.catalog import Catalog, LiveBoard
+from keepscore.engines.base import InProcessEngine, RankingEngine
+from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, Overloaded
 from keepscore.feeds.base import Feed
-from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
+from keepscore.ledgers.base import DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
-from keepscore.receipts import pending_receipt, present_receipt, receipt
+from keepscore.quiet import Quiet
+from keepscore.replies import Replies
+from keepscore.retries import Retries
+from keepscore.scoring import Event
+from keepscore.spool import Spool
 from keepscore.tickets import Group, Ticket
 
-__all__ = ["Quiet", "Writer"]
+__all__ = ["Writer"]
 
 #: Submissions that one group takes up, unless a single request brings more.
 GROUP = 1000
 #: Submissions that may wait; more are refused.
 MAX_WAITING = 100_000
-#: Bytes of an answer that are kept for retries; of a larger one only the counts are.
-MAX_ANSWER = 1 << 20
 
 log = logging.getLogger(__name__)
 
 
-class Quiet:
-    """Held while groups are on their way; whoever else holds it finds ledger and engine at rest."""
+class _OutcomeUnknown(Exception):
+    """A group was sent to the ledger, and nobody knows whether it is recorded: it must not be sent again under other numbers."""
 
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        #: How many wait for it, or hold it.
-        self.wanted = 0
-
-    async def __aenter__(self) -> None:
-        self.wanted += 1
-        try:
-            await self.lock.acquire()
-        except BaseException:
-            self.wanted -= 1
-            raise
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.wanted -= 1
-        self.lock.release()
+    def __init__(self, error: LedgerUnavailable) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class Writer:
     """Writes all submissions of this process."""
 
-    def __init__(self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, feed: Feed, applier: Applier) -> None:
+    def __init__(
+        self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, feed: Feed, applier: Applier, spool: Spool, clock: Callable[[], int]
+    ) -> None:
         self.quiet = Quiet()
+        self.retries = Retries(ledger)
+        self._replies = Replies(engine, self.retries)
         #: Events recorded since the process started.
         self.recorded = 0
         self._catalog = catalog
@@ -72,6 +62,8 @@ class Writer:
         self._engine = engine
         self._feed = feed
         self._applier = applier
+        self._spool = spool
+        self._clock = clock
         #: Whether the engine works while this process does something else.
         self._overlaps = not isinstance(engine, InProcessEngine)
         #: Whether there are recorded events that the engine could not take yet.
@@ -83,8 +75,6 @@ class Writer:
         self._counts: dict[int, int] = {}
         #: Whether it is not known if the last group was recorded.
         self._unsure = False
-        #: Answers that the next transaction records.
-        self._answers: dict[Claim, bytes] = {}
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
 
@@ -111,7 +101,7 @@ class Writer:
     async def _run(self) -> None:
         while True:
             if not self._waiting:
-                await self._save_answers()
+                await self.retries.save()
             if not self._waiting:
                 if self._stopping:
                     return
@@ -127,7 +117,7 @@ class Writer:
         """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
         recorded = await self._record(self._take(set()))
         while recorded is not None:
-            overlap = self._overlaps and not self._unsure and not self.quiet.wanted
+            overlap = self._overlaps and not self._unsure and not self.quiet.wanted and not recorded.spooled
             tickets = self._take(recorded.keys) if overlap else []
             recording = None
             if tickets and not any(self._looks(ticket) for ticket in tickets):
@@ -160,24 +150,18 @@ class Writer:
         self._size -= size
         return group
 
-    async def _save_answers(self) -> None:
-        if self._answers:
-            answers, self._answers = self._answers, {}
-            try:
-                await self._ledger.save_answers(answers)
-            except KeepscoreError as exc:
-                # A retry then gets where the player stands by then, not the first answer.
-                log.warning("answers for retries were not kept: %s", exc)
-
     # -- one group ------------------------------------------------------------------------------------------------------
 
     async def _record(self, tickets: list[Ticket]) -> Group | None:
         """Record a group in the ledger. Requests that cannot be recorded get their answer here."""
+        held: dict[int, str] = {}
         try:
-            if self._unsure:
-                await self._settle_outcome()
             if self._overlaps:
                 tickets = await self._refuse_without_engine(tickets)
+                held = await self._hold(tickets)
+            await self._spool.end(self._clock())
+            if self._unsure:
+                await self._settle_outcome()
             await self._catch_up_for(tickets)
             while tickets:
                 plans = await self._plan(tickets)
@@ -186,45 +170,123 @@ class Writer:
                 except DuplicateKeys as duplicates:
                     for ticket in tickets:
                         if ticket.claim is not None and ticket.claim in duplicates.answered:
-                            await self._replay(ticket, ticket.claim, duplicates.answered[ticket.claim])
+                            await self._replies.replay(ticket, ticket.claim, duplicates.answered[ticket.claim])
                     tickets = [ticket for ticket in tickets if ticket.claim not in duplicates.answered]
                 else:
-                    return Group(tickets, plans)
+                    return Group(tickets, plans, held)
+        except _OutcomeUnknown as exc:
+            _fail(tickets, exc.error)
+        except LedgerUnavailable as exc:
+            kept = await self._keep_in_spool(tickets, held, exc)
+            if kept is not None:
+                return kept
         except Exception as exc:
             _fail(tickets, exc)
+        await self._release(held)
         return None
+
+    async def _keep_in_spool(self, tickets: list[Ticket], held: dict[int, str], error: LedgerUnavailable) -> Group | None:
+        """Plan a group that the ledger cannot take now, for the engine to keep. Requests that need the ledger get the error."""
+        refused = [ticket for ticket in tickets if ticket.claim is not None or any(self._is_strong(live) for live in ticket.boards)]
+        _fail(refused, error)
+        tickets = [ticket for ticket in tickets if ticket not in refused]
+        if not tickets:
+            return None
+        try:
+            if self._spool.reason is None:
+                self._applier.number = self._spool.begin(error)
+                self._counts = {}
+            elif self._unsure:
+                # What the engine has applied it has also kept.
+                marks = {live.id: await self._engine.applied(live.id) or {} for live in self._catalog}
+                self._counts = {board: applied.get(self._applier.number, 0) for board, applied in marks.items()}
+            self._unsure = False
+            plans = await self._plan(tickets)
+        except Exception as exc:
+            _fail(tickets, exc)
+            return None
+        self._count(event for plan in plans.values() for event in plan.events)
+        return Group(tickets, plans, held, spooled=True)
+
+    def _is_strong(self, live: LiveBoard) -> bool:
+        return live.is_strong or any(linked.is_strong for linked in self._catalog.links(live))
+
+    async def _hold(self, tickets: list[Ticket]) -> dict[int, str]:
+        """Hold the boards on which scores are worked out from those that there are, so that no two processes do it at once."""
+        corrected = {
+            submission.live.id
+            for ticket in tickets
+            for _, submission in ticket.submissions
+            if submission.kind == "score" and submission.live.board.operator == "sum"
+        }
+        held: dict[int, str] = {}
+        try:
+            for board in sorted(corrected):
+                held[board] = await self._engine.hold(board)
+        except EngineUnavailable:
+            # The planner asks the ledger then.
+            self.is_behind = True
+        return held
+
+    async def _release(self, held: dict[int, str]) -> None:
+        try:
+            for board, token in held.items():
+                await self._engine.release(board, token)
+        except EngineUnavailable as exc:
+            log.debug("a lock is left to expire: %s", exc)
 
     async def _finish(self, group: Group) -> None:
         """Apply a recorded group to the engine, tell the feed, and answer."""
-        tickets, plans = group
+        tickets, plans = group.tickets, group.plans
         try:
-            outcomes = await self._applier.apply(plans)
+            applied = await self._applier.apply(plans, group.spooled)
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
-            await self._reply(tickets, plans, outcomes)
-        except EngineUnavailable as exc:
-            # It is recorded; the watermark says what is missing when the engine is back.
-            self._postpone(tickets, plans, exc)
+            if applied.failed:
+                tickets = self._settle_failed(tickets, plans, applied.failed)
+            await self._replies.reply(tickets, plans, applied.outcomes, group.spooled)
+        except (EngineUnavailable, LedgerUnavailable) as exc:
+            if group.spooled:
+                self._unsure = True
+                _fail(tickets, exc)
+            else:
+                # It is recorded; the watermark says what is missing when the engine is back.
+                self._postpone(tickets, plans, exc)
         except Exception as exc:
             _fail(tickets, exc)
+        finally:
+            await self._release(group.held)
 
-    def _postpone(self, tickets: list[Ticket], plans: dict[int, Plan], error: EngineUnavailable) -> None:
+    def _settle_failed(self, tickets: list[Ticket], plans: dict[int, Plan], failed: dict[int, KeepscoreError]) -> list[Ticket]:
+        """Answer the requests to boards that could not take theirs; give the others."""
+        left = []
+        for ticket in tickets:
+            boards = {live.id for _, submission in ticket.submissions for live in plans[id(submission)].boards}
+            error = next((failed[board] for board in boards if board in failed), None)
+            if error is None:
+                left.append(ticket)
+            elif isinstance(error, EngineUnavailable):
+                self._postpone([ticket], plans, error)
+            else:
+                ticket.settle(error)
+        return left
+
+    def _postpone(self, tickets: list[Ticket], plans: dict[int, Plan], error: KeepscoreError) -> None:
         if not self.is_behind:
             log.warning("submissions are recorded, and ranked later: %s", error)
         self.is_behind = True
         for ticket in tickets:
-            receipts = [pending_receipt(plans[id(submission)]) for _, submission in ticket.submissions if ticket.ranked]
-            if ticket.batch:
-                answer = BatchReceipt(len(ticket.submissions), sorted(ticket.rejected, key=lambda rejection: rejection.index), pending=True)
-                answer.results = receipts if ticket.ranked else msgspec.UNSET
-                ticket.settle(answer)
-            elif receipts:
-                ticket.settle(receipts[0])
+            self._replies.postpone(ticket, plans)
 
     async def catch_up(self) -> None:
-        """Apply what is recorded and could not be applied, and bring back what the engine has lost, if there is something."""
-        for live in self._catalog:
+        """Bring ledger and engine together: what either has and the other lacks, if there is something."""
+        if self._spool.reason is not None:
+            async with self.quiet:
+                await self._spool.end(self._clock())
+        await self._spool.drain()
+        for live in list(self._catalog):
+            await self._applier.restate_late(live)
             applied = await self._engine.applied(live.id)
             if self.is_behind or applied is None or applied.get(self._applier.number, 0) != self._counts.get(live.id, 0):
                 async with self.quiet:
@@ -250,7 +312,7 @@ class Writer:
 
     async def _catch_up_for(self, tickets: list[Ticket]) -> None:
         """Bring boards up to date on which a submission depends on the score that there is."""
-        looking = {submission.live for ticket in tickets if self._looks(ticket) for _, submission in ticket.submissions}
+        looking = {live for ticket in tickets if self._looks(ticket) for live in ticket.boards}
         for live in {linked for board in looking for linked in (board, *self._catalog.links(board))}:
             try:
                 await self._applier.ensure(live, self._counts.get(live.id, 0))
@@ -260,12 +322,12 @@ class Writer:
 
     async def _refuse_without_engine(self, tickets: list[Ticket]) -> list[Ticket]:
         """Answer those whose board takes nothing while the engine is away; give the others."""
-        strong = {submission.live for ticket in tickets for _, submission in ticket.submissions if submission.live.is_strong}
+        strong = {live for ticket in tickets for live in ticket.boards if live.is_strong}
         for live in strong:
             try:
                 await self._engine.applied(live.id)
             except EngineUnavailable as exc:
-                refused = [ticket for ticket in tickets if any(submission.live is live for _, submission in ticket.submissions)]
+                refused = [ticket for ticket in tickets if live in ticket.boards]
                 _fail(refused, exc)
                 tickets = [ticket for ticket in tickets if ticket not in refused]
         return tickets
@@ -282,7 +344,7 @@ class Writer:
                 except KeepscoreError as exc:
                     if ticket.claim is not None and (known := await self._ledger.claimed(ticket.claim)):
                         # It is a retry: that it could not be taken a second time does not matter.
-                        await self._replay(ticket, ticket.claim, known)
+                        await self._replies.replay(ticket, ticket.claim, known)
                         ticket.submissions.clear()
                         break
                     ticket.submissions.remove((index, submission))
@@ -297,74 +359,26 @@ class Writer:
         if not events:
             return
         claims = [ticket.claim for ticket in tickets if ticket.claim is not None and ticket.submissions]
-        answers = dict(self._answers)
+        answers = self.retries.unsaved()
         try:
             await self._ledger.append(events, claims, answers)
         except DuplicateKeys:
             raise
+        except LedgerUnavailable as exc:
+            if exc.nothing_recorded:
+                raise
+            self._unsure = True
+            raise _OutcomeUnknown(exc) from exc
         except BaseException:
             self._unsure = True
             raise
-        for claim in answers:
-            del self._answers[claim]
-        for event in events:
-            self._counts[event.board] = event.n
+        self.retries.saved(answers)
+        self._count(events)
         self.recorded += len(events)
 
-    async def _replay(self, ticket: Ticket, claim: Claim, known: Answered) -> None:
-        """Answer a request whose key was claimed before, from its first answer or from where the player stands."""
-        if known.fingerprint != claim.fingerprint:
-            ticket.settle(IdempotencyKeyReused(f"idempotency key {claim.key!r} was used on this board for another request"))
-            return
-        answer = self._first_answer(claim, known, ticket.batch)
-        if answer is None:
-            # It was recorded, and the process stopped before it answered.
-            plans = {id(submission): Plan(submission, [submission.live], [], []) for _, submission in ticket.submissions}
-            answer = await self._answer(ticket, plans, {})
-        answer.replayed = True
-        ticket.settle(answer)
-
-    def _first_answer(self, claim: Claim, known: Answered, batch: bool) -> Receipt | BatchReceipt | None:
-        text = known.answer or self._answers.get(claim)
-        if text is None:
-            return None
-        return msgspec.json.decode(text, type=BatchReceipt) if batch else msgspec.json.decode(text, type=Receipt)
-
-    async def first_answer(self, claim: Claim, batch: bool) -> Receipt | BatchReceipt | None:
-        """The answer that a request with this key got before, if it did."""
-        known = await self._ledger.claimed(claim)
-        if known is None or known.fingerprint != claim.fingerprint:
-            return None
-        answer = self._first_answer(claim, known, batch)
-        if answer is not None:
-            answer.replayed = True
-        return answer
-
-    # -- answers --------------------------------------------------------------------------------------------------------
-
-    async def _reply(self, tickets: list[Ticket], plans: dict[int, Plan], outcomes: dict[int, Outcome]) -> None:
-        for ticket in tickets:
-            if not ticket.submissions and not ticket.batch:
-                continue
-            answer = await self._answer(ticket, plans, outcomes)
-            if ticket.claim is not None and ticket.submissions:
-                self._answers[ticket.claim] = _kept(answer)
-            ticket.settle(answer)
-
-    async def _answer(self, ticket: Ticket, plans: dict[int, Plan], outcomes: dict[int, Outcome]) -> Receipt | BatchReceipt:
-        receipts = []
-        for _, submission in ticket.submissions if ticket.ranked else ():
-            plan, outcome = plans[id(submission)], outcomes.get(id(submission))
-            if outcome is None or outcome.restate:
-                receipts.append(await present_receipt(plan, self._engine, outcome.changes if outcome else []))
-            else:
-                receipts.append(receipt(plan, outcome.changes))
-        if not ticket.batch:
-            return receipts[0]
-        answer = BatchReceipt(len(ticket.submissions), sorted(ticket.rejected, key=lambda rejection: rejection.index))
-        if ticket.ranked:
-            answer.results = receipts
-        return answer
+    def _count(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._counts[event.board] = event.n
 
 
 def _fail(tickets: list[Ticket], error: Exception) -> None:
@@ -372,10 +386,3 @@ def _fail(tickets: list[Ticket], error: Exception) -> None:
         log.exception("a group of submissions failed", exc_info=error)
     for ticket in tickets:
         ticket.settle(error)
-
-
-def _kept(answer: Receipt | BatchReceipt) -> bytes:
-    text = encode(answer)
-    if len(text) > MAX_ANSWER and isinstance(answer, BatchReceipt):
-        return encode(BatchReceipt(answer.accepted, answer.rejected))
-    return text

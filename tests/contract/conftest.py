@@ -20,6 +20,8 @@ class Checked:
 
     def __getattr__(self, name):
         method = getattr(self._engine, name)
+        if not callable(method):
+            return method
 
         @functools.wraps(method)
         async def checked(*args, **kwargs):

@@ -144,3 +144,17 @@ async def test_events_of_a_deleted_board_are_not_those_of_the_next_of_that_name(
     assert await everything(ledger, second.id) == []
     await ledger.append([event(1, board=second.id)], [Claim(second.id, "k", b"")], {})
     assert [e.board for e in await everything(ledger, first.id)] == [first.id]
+
+
+async def test_events_that_were_kept_elsewhere_are_recorded_once(ledger):
+    first = [event(1), event(2, "q", segments={"region": "eu"}, metadata={"a": 1})]
+    await ledger.append(first[:1], [], {})
+    for _ in range(2):
+        await ledger.restore([*first, event(3)])
+    assert await everything(ledger) == [*first, event(3)]
+    assert await ledger.player_events(1, "p") == [first[0], event(3)]
+    assert await ledger.positions(1) == {1: 3}
+
+
+async def test_a_process_may_have_several_writer_numbers(ledger):
+    assert len({await ledger.enlist(0) for _ in range(5)}) == 5

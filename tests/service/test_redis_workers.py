@@ -148,11 +148,44 @@ def test_a_board_put_through_one_worker_is_there_through_all(service: Service) -
 
 def test_a_board_that_was_deleted_is_gone_through_all(service: Service) -> None:
     service.define("gone", operator="sum")
-    assert call(service.url, "DELETE", "/v1/boards/gone").status == 204
-    time.sleep(1.5)
-    assert {call(service.url, "GET", "/v1/boards/gone/top").status for _ in range(20)} == {404}
+    with Load(service.url, {"gone": "sum"}, clients=2, reconnect=True).running() as load:
+        load.reach(20)
+        assert call(service.url, "DELETE", "/v1/boards/gone").status == 204
+        until(lambda: {call(service.url, "GET", "/v1/boards/gone/top").status for _ in range(20)} == {404}, 3)
+        load.reach(20)
+    assert load.statuses.keys() == {200, 404}, load.statuses
     service.define("gone", operator="sum")
     assert {answer["count"] for answer in of_all(service, "/v1/boards/gone/count").values()} == {0}
+
+
+def test_a_board_is_made_anew_through_another_worker(service: Service) -> None:
+    """Whoever is asked knows what the others have just done."""
+    service.define("anew", operator="sum")
+    for number in range(8):
+        assert call(service.url, "POST", "/v1/boards/anew/increments", {"player_id": "alice", "amount": 5}).body["score"] == 5, number
+        assert call(service.url, "DELETE", "/v1/boards/anew").status == 204, number
+        assert call(service.url, "PUT", "/v1/boards/anew", {"operator": "sum"}).status == 201, number
+
+
+def test_a_score_that_is_sent_at_once_through_all_workers_is_not_added_up(service: Service) -> None:
+    """An absolute score on a sum board is worked out from the score that there is, by one worker at a time."""
+    service.define("totals", operator="sum", windows=["all_time", "daily"])
+    for score in (100, 250, 70):
+        with ThreadPoolExecutor(12) as pool:
+            body = {"player_id": "alice", "score": score}
+            sent = [pool.submit(call, service.url, "POST", "/v1/boards/totals/scores", body) for _ in range(24)]
+        answers = [future.result() for future in sent]
+        assert {answer.status for answer in answers} == {200}
+        assert {answer.body["score"] for answer in answers} == {score}
+    assert {answer["score"] for answer in of_all(service, "/v1/boards/totals/players/alice").values()} == {70}
+
+
+def test_a_change_for_an_older_version_is_refused_by_all_workers(service: Service) -> None:
+    service.define("versions")
+    for version in range(1, 9):
+        changed = call(service.url, "PUT", "/v1/boards/versions", {"max_score": version, "version": version})
+        assert (changed.status, changed.body.get("version")) == (200, version + 1), changed
+        assert call(service.url, "PUT", "/v1/boards/versions", {"max_score": 99, "version": version}).status == 409, version
 
 
 def test_a_change_of_meaning_under_load_loses_nothing(service: Service) -> None:

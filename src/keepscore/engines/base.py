@@ -53,6 +53,8 @@ class Batch(NamedTuple):
     rank: RankKind
     #: Whether it is meant for the board's shadow.
     shadow: bool = False
+    #: What the engine keeps for the ledger, in the same step (see `spooled`).
+    spool: str = ""
 
 
 class Change(msgspec.Struct, gc=False):
@@ -119,6 +121,9 @@ class Dirty(NamedTuple):
 class RankingEngine(ABC):
     """Rankings with their watermarks. Every method is safe to repeat."""
 
+    #: Whether the engine can keep events for a ledger that is away.
+    spools = False
+
     @abstractmethod
     async def open(self, ledger: str) -> None:
         """Connect, for the ledger of that identity: rankings made from another one are not taken for this one's."""
@@ -173,6 +178,30 @@ class RankingEngine(ABC):
 
         O(log N) for each event and ranking.
         """
+
+    async def spooled(self, board_id: int, limit: int) -> list[tuple[str, bytes]]:
+        """What batches have left for the ledger, the oldest first: the name of each entry, and the entry."""
+        return []
+
+    async def unspool(self, board_id: int, names: Sequence[str]) -> None:
+        """Drop entries that the ledger has by now."""
+        return
+
+    async def hold(self, board_id: int) -> str:
+        """Wait until no other process holds the board, and hold it until `release`, for which the answer is the token.
+
+        Only those wait who ask for it: a score that has to be worked out from the one that there is. A holder that is gone is forgotten
+        after a while.
+        """
+        return ""
+
+    async def release(self, board_id: int, token: str) -> None:
+        """Let go of a board that is held."""
+        return
+
+    @abstractmethod
+    async def late(self, board_id: int) -> list[tuple[Ranking, str]]:
+        """Some of the rankings and players that `apply` wanted restated, and that were not since."""
 
     @abstractmethod
     async def restate(

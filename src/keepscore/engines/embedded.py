@@ -144,6 +144,8 @@ class EmbeddedBoard:
         self.applied = dict(applied)
         self.rankings: dict[Ranking, EmbeddedRanking] = {}
         self.dropped: list[Ranking] = []
+        #: Who has to be restated, and where.
+        self.late: set[tuple[Ranking, str]] = set()
 
     def update(self, update: Update, rank: RankKind) -> Outcome:
         """Fold one event into all of its rankings. O(log N) for each."""
@@ -173,6 +175,7 @@ class EmbeddedBoard:
             new = folded
             if new is None:
                 restate.append(name)
+                self.late.add((name, player))
                 new = old
                 assert new is not None, "only a state can be newer than an event"
             if new == old:
@@ -295,6 +298,10 @@ class EmbeddedEngine(InProcessEngine):
                 board.applied[batch.writer] = batch.upto
         return answers
 
+    async def late(self, board_id: int) -> list[tuple[Ranking, str]]:
+        board = self._boards.get(board_id)
+        return [] if board is None else list(board.late)
+
     async def restate(
         self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
     ) -> bool:
@@ -306,6 +313,7 @@ class EmbeddedEngine(InProcessEngine):
             found = board.rankings[ranking] = EmbeddedRanking(board.board)
         key = None if state is None else found.codec.encode(player, *state)
         found.replace(player, found.state(player), key, 0 if state is None else state.score)
+        board.late.discard((ranking, player))
         return True
 
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:

@@ -24,7 +24,19 @@ from keepscore.keys import key_of, sample_keys
 from keepscore.scoring import cut
 from keepscore.windows import span_of
 
-__all__ = ["Layout", "RankingKeys", "board_keys", "check_tag", "fingerprint", "hash_tag", "keys_of", "layout_of", "layouts_of"]
+__all__ = [
+    "BoardKeys",
+    "Layout",
+    "RankingKeys",
+    "board_keys",
+    "check_tag",
+    "companions",
+    "fingerprint",
+    "hash_tag",
+    "keys_of",
+    "layout_of",
+    "layouts_of",
+]
 
 Kind = Literal["plain", "composite", "timed"]
 
@@ -104,13 +116,31 @@ def keys_of(board: Board, ranking: Ranking) -> RankingKeys:
     field = "\0".join(ranking[1:])
     # Times are whole steps since 1970, and a window may begin within one.
     form = layout.kind, 1 << layout.bits, cut(board, span.start), board.resolution_ms, reversed_time, layout.times
-    return RankingKeys(key, f"keepscore:times:{key}", f"keepscore:dense:{key}", field, key, form)
+    times, dense = companions(key)[1:]
+    return RankingKeys(key, times, dense, field, key, form)
 
 
-def board_keys(board: Board) -> tuple[str, str]:
-    """The keys of a board's watermarks and of the list of its rankings, in the slot of the board's own keys."""
+def companions(key: str) -> list[str]:
+    """A ranking's key, and those that lie beside it."""
+    return [key, f"keepscore:times:{key}", f"keepscore:dense:{key}"]
+
+
+class BoardKeys(NamedTuple):
+    """The keys of a board beside its rankings, all in the slot of the board's own."""
+
+    marks: str
+    #: The list of its rankings.
+    listed: str
+    spool: str
+    #: Players who have to be restated, each with its ranking.
+    late: str
+    lock: str
+
+
+def board_keys(board: Board) -> BoardKeys:
+    """Where that lies which a board has beside its rankings."""
     tag = hash_tag(board) or board.name
-    return f"keepscore:{{{tag}}}:{board.name}:applied", f"keepscore:{{{tag}}}:{board.name}:rankings"
+    return BoardKeys(*(f"keepscore:{{{tag}}}:{board.name}:{part}" for part in ("applied", "rankings", "spool", "late", "lock")))
 
 
 def hash_tag(board: Board) -> str | None:

@@ -17,12 +17,13 @@ import msgspec
 
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
-from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, fingerprint, keys_of, layout_of, layouts_of
-from keepscore.engines.redis_batches import Sent, received, send
+from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, companions, fingerprint, keys_of, layout_of, layouts_of
+from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_questions import Questions
+from keepscore.engines.redis_spool import drop_entries, hold_lock, read_entries, release_lock
 from keepscore.engines.redis_url import parse_redis_url
-from keepscore.errors import EngineUnavailable, InvalidBoard
+from keepscore.errors import EngineUnavailable, InvalidBoard, KeyTaken
 from keepscore.keys import check_keys
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import State
@@ -52,10 +53,15 @@ class _Known(NamedTuple):
     epoch: str
     marks: str
     listed: str
+    spool: str
+    late: str
+    lock: str
 
 
 class RedisEngine(RankingEngine):
     """Rankings in the Redis at a URL."""
+
+    spools = True
 
     def __init__(self, url: str, clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
         self.address = parse_redis_url(url)
@@ -96,7 +102,9 @@ class RedisEngine(RankingEngine):
         return {window: (layout.kind, layout.why) for window, layout in layouts_of(board).items()}
 
     def _known(self, board_id: int, board: Board) -> _Known:
-        return _Known(board, f"{self._ledger}:{board_id}:{fingerprint(board)}", *board_keys(board))
+        known = _Known(board, f"{self._ledger}:{board_id}:{fingerprint(board)}", *board_keys(board))
+        # What is kept for one ledger is not for another.
+        return known._replace(spool=f"{known.spool}:{self._ledger}")
 
     async def adopt(self, board_id: int, board: Board) -> bool:
         known = self._known(board_id, board)
@@ -109,17 +117,17 @@ class RedisEngine(RankingEngine):
 
     async def _check_keys(self, board: Board) -> None:
         """Refuse a board whose keys hold something else than rankings."""
-        marks, listed = board_keys(board)
-        for key in (marks, listed):
+        keys = board_keys(board)
+        for key, wanted in ((keys.marks, "hash"), (keys.listed, "hash"), (keys.spool, "stream"), (keys.late, "set"), (keys.lock, "string")):
             kind = (await self._client.command("TYPE", key)).decode()
-            if kind not in ("hash", "none"):
-                raise InvalidBoard(f"board {board.name!r}: {_other_type(key, kind)}")
+            if kind not in (wanted, "none"):
+                raise InvalidBoard(f"board {board.name!r}: {other_type(key, kind)}")
         for span in (span_at(board, window, self._clock()) for window in board.periods):
             if span is not None:
-                keys = keys_of(board, Ranking(0, span.window, span.id, ""))
-                kind = (await self._client.command("TYPE", keys.key)).decode()
+                key = keys_of(board, Ranking(0, span.window, span.id, "")).key
+                kind = (await self._client.command("TYPE", key)).decode()
                 if kind not in ("zset", "none"):
-                    raise InvalidBoard(f"board {board.name!r}: {_other_type(keys.key, kind)}")
+                    raise InvalidBoard(f"board {board.name!r}: {other_type(key, kind)}")
 
     def _define(self, board_id: int, known: _Known) -> None:
         self._boards[board_id] = known
@@ -132,7 +140,7 @@ class RedisEngine(RankingEngine):
         known = (self._shadows if shadow else self._boards).get(board_id)
         if known is None or not shadow:
             return known
-        return known._replace(marks=self._shadow + known.marks, listed=self._shadow + known.listed)
+        return known._replace(marks=self._shadow + known.marks, listed=self._shadow + known.listed, late=self._shadow + known.late)
 
     def _at(self, known: _Known, ranking: Ranking, shadow: bool = False) -> RankingKeys:
         """Where a ranking lies. The keys of a board that is read are remembered."""
@@ -187,10 +195,10 @@ class RedisEngine(RankingEngine):
             old = await self._listed(known)
             for _, key in new.values():
                 if key not in old and (size := await self._client.command("ZCARD", key)):
-                    raise InvalidBoard(f"board {known.board.name!r}: {_foreign(key, size)}")
-            moves = [name for _, key in new.values() for name in (*(self._shadow + one for one in _companions(key)), *_companions(key))]
-            kept = {name for _, key in new.values() for name in _companions(key)}
-            gone = [key for key in old if key not in kept]
+                    raise InvalidBoard(f"board {known.board.name!r}: {foreign(key, size)}")
+            moves = [name for _, key in new.values() for name in (*(self._shadow + one for one in companions(key)), *companions(key))]
+            kept = {name for _, key in new.values() for name in companions(key)}
+            gone = [known.late, *(key for key in old if key not in kept)]
             keys = [known.marks, known.listed, shadow.marks, shadow.listed, *moves, *gone]
             argument = _pack([len(old) // 3, expiries])
             if await self._client.run(Call("promote", keys, argument), PATIENCE):
@@ -239,7 +247,7 @@ class RedisEngine(RankingEngine):
 
     async def _listed(self, known: _Known) -> list[str]:
         """All keys of the rankings that a board's list tells of."""
-        return [name for _, key in (await self._rankings(known)).values() for name in _companions(key)]
+        return [name for _, key in (await self._rankings(known)).values() for name in companions(key)]
 
     # -- writing --------------------------------------------------------------------------------------------------------
 
@@ -277,9 +285,9 @@ class RedisEngine(RankingEngine):
             if verdict == "gap":
                 raise Gap(batches[rest[0] - 1].board, None if rest[1] < 0 else rest[1])
             if verdict == "type":
-                raise EngineUnavailable(_other_type(*rest))
+                raise KeyTaken(other_type(*rest))
             if verdict == "foreign":
-                raise EngineUnavailable(_foreign(*rest))
+                raise KeyTaken(foreign(*rest))
             batch, one = batches[rest[0] - 1], sent[rest[0] - 1]
             for position in rest[1]:
                 known = self._side(batch.board, batch.shadow)
@@ -291,7 +299,31 @@ class RedisEngine(RankingEngine):
         known = self._side(batch.board, batch.shadow)
         if known is None:
             raise Gap(batch.board, None)
-        return send(batch, known.board, known.epoch, [known.marks, known.listed], lambda ranking: self._at(known, ranking, batch.shadow))
+        keys = [known.marks, known.listed, known.spool, known.late]
+        return send(batch, known.board, known.epoch, keys, lambda ranking: self._at(known, ranking, batch.shadow))
+
+    async def spooled(self, board_id: int, limit: int) -> list[tuple[str, bytes]]:
+        known = self._boards.get(board_id)
+        return await read_entries(self._client, known.spool, limit) if known else []
+
+    async def unspool(self, board_id: int, names: Sequence[str]) -> None:
+        await drop_entries(self._client, self._boards[board_id].spool, names)
+
+    async def late(self, board_id: int) -> list[tuple[Ranking, str]]:
+        known = self._boards.get(board_id)
+        if known is None:
+            return []
+        names = [name.decode() for name in await self._client.command("SRANDMEMBER", known.late, CHUNK)]
+        return [(Ranking(board_id, *parts[:3]), parts[3]) for parts in (name.split("\0", 3) for name in names)]
+
+    async def hold(self, board_id: int) -> str:
+        known = self._boards.get(board_id)
+        return await hold_lock(self._client, known.lock) if known else ""
+
+    async def release(self, board_id: int, token: str) -> None:
+        known = self._boards.get(board_id)
+        if known and token:
+            await release_lock(self._client, known.lock, token)
 
     async def restate(
         self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
@@ -302,7 +334,7 @@ class RedisEngine(RankingEngine):
         keys = self._at(known, ranking, shadow)
         marks = False if upto is None else list(upto.items())
         argument = _pack([known.epoch, keys.form, keys.field, keys.name, player, state or False, marks])
-        return bool(await self._client.run(Call("restate", [known.marks, known.listed, *keys[:3]], argument)))
+        return bool(await self._client.run(Call("restate", [known.marks, known.listed, known.late, *keys[:3]], argument)))
 
     async def _index(self, known: _Known, ranking: Ranking, shadow: bool = False) -> None:
         """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""
@@ -379,26 +411,11 @@ class RedisEngine(RankingEngine):
         for known in list(self._boards.values()):
             for ranking, (expiry, key) in (await self._rankings(known)).items():
                 if 0 < expiry <= now:
-                    await self._unlink(_companions(key))
+                    await self._unlink(companions(key))
                     await self._client.command("HDEL", known.listed, self._at(known, ranking).field)
-
-
-def _companions(key: str) -> list[str]:
-    return [key, f"keepscore:times:{key}", f"keepscore:dense:{key}"]
 
 
 def _chunks(rows: Iterable[tuple[str, int, int]]) -> Iterable[list[Any]]:
     rest = iter(rows)
     while chunk := list(islice(rest, CHUNK)):
         yield [part for row in chunk for part in row]
-
-
-def _foreign(key: str, size: int) -> str:
-    return (
-        f"the key {key!r} in Redis holds a sorted set of {size} that Keepscore has not made: take it over with 'keepscore import "
-        "redis://… --key KEY --board BOARD', or give the board another key template"
-    )
-
-
-def _other_type(key: str, kind: str) -> str:
-    return f"the key {key!r} in Redis holds a {kind}, not what Keepscore puts there: rename it, or give the board another key template"

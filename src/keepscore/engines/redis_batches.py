@@ -9,7 +9,7 @@ from keepscore.boards import Board
 from keepscore.engines.base import Batch, Change, Outcome, Ranking
 from keepscore.engines.layouts import RankingKeys
 
-__all__ = ["Sent", "received", "send"]
+__all__ = ["Sent", "foreign", "other_type", "received", "send"]
 
 
 class Sent(NamedTuple):
@@ -39,7 +39,7 @@ def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callabl
         keys += names[:3]
         described.append((names.form, names.field, names.name))
     head = (epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
-    return Sent(keys, list(positions), (*head, described, routes, updates))
+    return Sent(keys, list(positions), (*head, described, routes, updates, batch.spool))
 
 
 def received(sent: Sent, outcomes: Iterable[Any]) -> list[Outcome]:
@@ -54,3 +54,16 @@ def received(sent: Sent, outcomes: Iterable[Any]) -> list[Outcome]:
         )
         for changes, restate in outcomes
     ]
+
+
+def foreign(key: str, size: int) -> str:
+    """What to do about a sorted set of somebody else."""
+    return (
+        f"the key {key!r} in Redis holds a sorted set of {size} that Keepscore has not made: take it over with 'keepscore import "
+        "redis://… --key KEY --board BOARD', or give the board another key template"
+    )
+
+
+def other_type(key: str, kind: str) -> str:
+    """What to do about a key of another type."""
+    return f"the key {key!r} in Redis holds a {kind}, not what Keepscore puts there: rename it, or give the board another key template"

@@ -87,11 +87,19 @@ class Ledger(ABC):
         """Let go of everything."""
 
     @abstractmethod
+    async def enlist(self, now: int) -> int:
+        """A further writer number for this process, used by no other."""
+
+    @abstractmethod
     async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
         """Record events and claims, and the answers of earlier claims, in one durable transaction.
 
         Raises DuplicateKeys where a claim was made before; then nothing is recorded.
         """
+
+    @abstractmethod
+    async def restore(self, events: Sequence[Event]) -> None:
+        """Record events that were kept elsewhere, in one durable transaction; those that are recorded already are left alone."""
 
     @abstractmethod
     async def claimed(self, claim: Claim) -> Answered | None:

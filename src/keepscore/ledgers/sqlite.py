@@ -105,11 +105,14 @@ class SqliteLedger(Ledger):
             await self._run(self._writing, self._migrate)
             await self._run(self._writing, self._index.load)
             self._index_if_due()
-            sql = self._queries["new_writer"]
-            return int(await self._write(lambda connection: connection.execute(sql, (now,)).fetchone()[0]))
+            return await self.enlist(now)
         except BaseException:
             await self.close()
             raise
+
+    async def enlist(self, now: int) -> int:
+        sql = self._queries["new_writer"]
+        return int(await self._write(lambda connection: connection.execute(sql, (now,)).fetchone()[0]))
 
     def _connect(self, _: None) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -178,9 +181,7 @@ class SqliteLedger(Ledger):
     # -- events ---------------------------------------------------------------------------------------------------------
 
     async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
-        rows = [
-            (*event[:8], event[8] and _encode(event[8]), event[9], None if event[10] is None else _encode(event[10])) for event in events
-        ]
+        rows = [_row(event) for event in events]
 
         def work(connection: sqlite3.Connection) -> None:
             if claims:
@@ -195,6 +196,13 @@ class SqliteLedger(Ledger):
             # A statement alone is a transaction.
             await self._run(self._writing, lambda connection: self._insert(connection, rows))
         self._index.add(events)
+        self._index_if_due()
+
+    async def restore(self, events: Sequence[Event]) -> None:
+        sql = self._queries["restore_event"]
+        rows = [_row(event) for event in events]
+        new = await self._write(lambda connection: [bool(connection.execute(sql, row).rowcount) for row in rows])
+        self._index.add(event for event, is_new in zip(events, new, strict=True) if is_new)
         self._index_if_due()
 
     def _index_if_due(self) -> None:
@@ -377,6 +385,10 @@ def _event(row: tuple[Any, ...]) -> Event:
     if event.segments is None and event.metadata is None:
         return event
     return event._replace(segments=row[8] and _decode(row[8]), metadata=row[10] and _decode(row[10]))
+
+
+def _row(event: Event) -> tuple[Any, ...]:
+    return (*event[:8], event[8] and _encode(event[8]), event[9], None if event[10] is None else _encode(event[10]))
 
 
 def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -1,7 +1,8 @@
 -- Apply batches of events, all of them or none.
 --
--- KEYS     for each batch: watermarks, list of rankings; then for each of its rankings: key, times, dense
--- ARGV[1]  msgpack: {now, batches}; a batch is {epoch, writer, after, upto, operator, desc, rank, rankings, routes, updates}:
+-- KEYS     for each batch: watermarks, list of rankings, spool, late players; then for each of its rankings: key, times, dense
+-- ARGV[1]  msgpack: {now, batches}; a batch is {epoch, writer, after, upto, operator, desc, rank, rankings, routes,
+--          updates, what the spool gets or ''}:
 --            ranking  {form, field, name of the key}
 --            route    {positions in rankings, expiries, how many of them are wholes}
 --            update   {player, is a set, amount, at, received, route, ranked}
@@ -16,18 +17,18 @@ local now, batches = unpack(cmsgpack.unpack(ARGV[1]))
 local at = 1
 for b, batch in ipairs(batches) do
   local epoch, writer, after, upto, _, _, rank, rankings = unpack(batch)
-  local marks, list = KEYS[at], KEYS[at + 1]
-  at = at + 2
-  for _, key in ipairs({marks, list}) do
-    local kind = call('TYPE', key).ok
-    if kind ~= 'hash' and kind ~= 'none' then return cmsgpack.pack({'type', key, kind}) end
+  local marks, list, spool, late = KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
+  at = at + 4
+  for _, pair in ipairs({{marks, 'hash'}, {list, 'hash'}, {spool, 'stream'}, {late, 'set'}}) do
+    local kind = call('TYPE', pair[1]).ok
+    if kind ~= pair[2] and kind ~= 'none' then return cmsgpack.pack({'type', pair[1], kind}) end
   end
   local found = call('HMGET', marks, 'epoch', writer)
   if found[1] ~= epoch then return cmsgpack.pack({'gap', b, -1}) end
   local applied = tonumber(found[2] or 0)
   batch.done = applied >= upto
   if applied ~= after and not batch.done then return cmsgpack.pack({'gap', b, applied}) end
-  batch.marks, batch.list, batch.rankings = marks, list, {}
+  batch.marks, batch.list, batch.spool, batch.late, batch.rankings = marks, list, spool, late, {}
   local unready = {}
   for i, given in ipairs(rankings) do
     local r = ranking(KEYS, at, given[1])
@@ -130,6 +131,7 @@ for b, batch in ipairs(batches) do
         if not score then
           if restate == NOTHING then restate = {} end
           restate[#restate + 1] = position
+          call('SADD', batch.late, r.field .. '\0' .. player)
           score, since = old_score, old_since
         end
       end
@@ -158,6 +160,7 @@ for b, batch in ipairs(batches) do
         if r.expiry > 0 then expire(r, r.expiry - now) end
       end
     end
+    if batch[11] ~= '' then call('XADD', batch.spool, '*', 'events', batch[11]) end
     call('HSET', batch.marks, writer, upto)
   end
   answers[b] = outcomes

@@ -1,7 +1,7 @@
 -- Put a shadow into the place of a board, in one step.
 --
 -- KEYS     watermarks, list of rankings of the board; the same of its shadow; then for each ranking of the shadow its three keys and
---          the three that they become; then the keys of rankings that there are no more
+--          the three that they become; then the keys of what there is no more
 -- ARGV[1]  msgpack: {how many rankings the board's list has, the shadow's expiries in milliseconds from now (0: never)}
 -- Answers  1, or 0 where the list has changed
 -- Cost     O(rankings)

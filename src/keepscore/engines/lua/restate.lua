@@ -1,13 +1,13 @@
 -- Set a player's state, or remove the player, if the board is still where the state was worked out.
 --
--- KEYS     watermarks, list of rankings; key, times and dense of a ranking
+-- KEYS     watermarks, list of rankings, late players; key, times and dense of a ranking
 -- ARGV[1]  msgpack: {epoch, form, field, name of the key, player, state, marks}: state is {score, since} or false, marks are
 --          {writer, applied} pairs that must be all there are, or false where that does not matter
 -- Answers  1, or 0 where the board has gone on
 -- Cost     O(log N + writers)
 
 local epoch, form, field, name, player, state, marks = unpack(cmsgpack.unpack(ARGV[1]))
-local r = ranking(KEYS, 3, form)
+local r = ranking(KEYS, 4, form)
 if call('HGET', KEYS[1], 'epoch') ~= epoch then return 0 end
 if marks then
   local count = 0
@@ -26,4 +26,5 @@ if state then
 elseif old then
   remove(r, player, old, member)
 end
+call('SREM', KEYS[3], field .. '\0' .. player)
 return 1

@@ -9,6 +9,11 @@ INSERT INTO writers (started) VALUES (?) RETURNING id;
 INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- name: restore_event
+-- Record one event, unless it is recorded already.
+INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
 -- name: claim_key
 -- Record an idempotency key; nothing happens where it was claimed before.
 INSERT INTO idempotency (board, key, fingerprint) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;

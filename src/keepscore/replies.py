@@ -1,0 +1,80 @@
+"""Answers to requests: from what their submissions did, from where players stand, or from the first answer to the same request."""
+
+from __future__ import annotations
+
+import msgspec
+
+from keepscore.answers import BatchReceipt, Receipt
+from keepscore.engines.base import Outcome, RankingEngine
+from keepscore.errors import KeepscoreError
+from keepscore.ledgers.base import Answered, Claim
+from keepscore.planner import Plan
+from keepscore.receipts import pending_receipt, present_receipt, receipt
+from keepscore.retries import Retries
+from keepscore.tickets import Ticket
+
+__all__ = ["Replies"]
+
+
+class Replies:
+    """Answers the requests of one process."""
+
+    def __init__(self, engine: RankingEngine, retries: Retries) -> None:
+        self._engine = engine
+        self._retries = retries
+
+    async def reply(self, tickets: list[Ticket], plans: dict[int, Plan], outcomes: dict[int, Outcome], spooled: bool) -> None:
+        """Answer requests that are done, and keep the answers of those with a key."""
+        for ticket in tickets:
+            if not ticket.submissions and not ticket.batch:
+                continue
+            answer = await self._answer(ticket, plans, outcomes)
+            if spooled:
+                answer.spooled = True
+            if ticket.claim is not None and ticket.submissions:
+                self._retries.keep(ticket.claim, answer)
+            ticket.settle(answer)
+
+    def postpone(self, ticket: Ticket, plans: dict[int, Plan]) -> None:
+        """Answer a request that is recorded, and ranked later."""
+        receipts = [pending_receipt(plans[id(submission)]) for _, submission in ticket.submissions if ticket.ranked]
+        if ticket.batch:
+            answer = _batch_receipt(ticket)
+            answer.pending = True
+            answer.results = receipts if ticket.ranked else msgspec.UNSET
+            ticket.settle(answer)
+        elif receipts:
+            ticket.settle(receipts[0])
+
+    async def replay(self, ticket: Ticket, claim: Claim, known: Answered) -> None:
+        """Answer a request whose key was claimed before, from its first answer or from where the player stands."""
+        try:
+            answer = self._retries.answer(claim, known, ticket.batch)
+        except KeepscoreError as exc:
+            ticket.settle(exc)
+            return
+        if answer is None:
+            # It was recorded, and the process stopped before it answered.
+            plans = {id(submission): Plan(submission, [submission.live], [], []) for _, submission in ticket.submissions}
+            answer = await self._answer(ticket, plans, {})
+            answer.replayed = True
+        ticket.settle(answer)
+
+    async def _answer(self, ticket: Ticket, plans: dict[int, Plan], outcomes: dict[int, Outcome]) -> Receipt | BatchReceipt:
+        receipts = []
+        for _, submission in ticket.submissions if ticket.ranked else ():
+            plan, outcome = plans[id(submission)], outcomes.get(id(submission))
+            if outcome is None or outcome.restate:
+                receipts.append(await present_receipt(plan, self._engine, outcome.changes if outcome else []))
+            else:
+                receipts.append(receipt(plan, outcome.changes))
+        if not ticket.batch:
+            return receipts[0]
+        answer = _batch_receipt(ticket)
+        if ticket.ranked:
+            answer.results = receipts
+        return answer
+
+
+def _batch_receipt(ticket: Ticket) -> BatchReceipt:
+    return BatchReceipt(len(ticket.submissions), sorted(ticket.rejected, key=lambda rejection: rejection.index))
