@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 from keepscore.engines.base import RankingEngine
 from keepscore.ledgers.base import Ledger
@@ -62,6 +63,30 @@ async def sqlite_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
     yield lambda: SqliteLedger(str(folder / "ledger.db"))
 
 
+@cache
+def postgres_url() -> str:
+    """One PostgreSQL for the whole run; each test gets a database of its own."""
+    from tests.postgres_servers import PostgresServer
+
+    started = ExitStack()
+    atexit.register(started.close)
+    return started.enter_context(PostgresServer()).url
+
+
+@asynccontextmanager
+async def postgres_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
+    import asyncpg
+
+    from keepscore.ledgers.postgres import PostgresLedger
+
+    name = f"keepscore_{secrets.token_hex(4)}"
+    connection = await asyncpg.connect(postgres_url())
+    await connection.execute(f"CREATE DATABASE {name}")
+    await connection.close()
+    parts = urlsplit(postgres_url())
+    yield lambda: PostgresLedger(urlunsplit(parts._replace(path=f"/{name}")))
+
+
 #: Each gives an empty engine.
 ENGINES: dict[str, Callable[[], AbstractAsyncContextManager[RankingEngine]]] = {
     "embedded": embedded_engine,
@@ -72,4 +97,7 @@ ENGINES: dict[str, Callable[[], AbstractAsyncContextManager[RankingEngine]]] = {
 IN_PROCESS = ["embedded"]
 
 #: Each gives a function that makes a ledger, not open yet, at one place that is empty in the beginning.
-LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Callable[[], Ledger]]]] = {"sqlite": sqlite_ledger}
+LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Callable[[], Ledger]]]] = {
+    "sqlite": sqlite_ledger,
+    "postgres": postgres_ledger,
+}
