@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 from keepscore.engines.base import RankingEngine
 from keepscore.ledgers.base import Ledger
@@ -63,28 +62,14 @@ async def sqlite_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
     yield lambda: SqliteLedger(str(folder / "ledger.db"))
 
 
-@cache
-def postgres_url() -> str:
-    """One PostgreSQL for the whole run; each test gets a database of its own."""
-    from tests.postgres_servers import PostgresServer
-
-    started = ExitStack()
-    atexit.register(started.close)
-    return started.enter_context(PostgresServer()).url
-
-
 @asynccontextmanager
 async def postgres_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
-    import asyncpg
-
     from keepscore.ledgers.postgres import PostgresLedger
+    from keepscore.ledgers.postgres_url import parse_postgres_url
+    from tests.postgres_servers import shared_postgres
 
-    name = f"keepscore_{secrets.token_hex(4)}"
-    connection = await asyncpg.connect(postgres_url())
-    await connection.execute(f"CREATE DATABASE {name}")
-    await connection.close()
-    parts = urlsplit(postgres_url())
-    yield lambda: PostgresLedger(urlunsplit(parts._replace(path=f"/{name}")))
+    address = parse_postgres_url(shared_postgres().new_database())
+    yield lambda: PostgresLedger(address)
 
 
 #: Each gives an empty engine.

@@ -19,7 +19,8 @@ CREATE TABLE writers (
     started bigint NOT NULL
 );
 
--- The truth: immutable score events. `amount` is the score times 10^decimals. A partition holds a month.
+-- The truth: immutable score events. `amount` is the score times 10^decimals. A partition holds a month,
+-- by the time of arrival; there is none for the rest, so that nothing goes astray.
 CREATE TABLE events (
     board    integer NOT NULL,
     writer   integer NOT NULL,
@@ -34,13 +35,14 @@ CREATE TABLE events (
     metadata json,
     PRIMARY KEY (board, writer, n, received)
 ) PARTITION BY RANGE (received);
-CREATE TABLE events_other PARTITION OF events DEFAULT;
 CREATE INDEX events_by_player ON events (board, player);
 
--- The last event of each writer on each board, written with it: numbers have no gaps, and none comes twice.
+-- The last event of each writer on each board, written with it, and the last one before that transaction. The key of `events` cannot
+-- be (board, writer, n), for lack of the month: that numbers have no gaps, and none comes twice, is seen to here.
 CREATE TABLE positions (
     board  integer NOT NULL,
     writer integer NOT NULL,
+    before bigint  NOT NULL,
     n      bigint  NOT NULL,
     PRIMARY KEY (board, writer)
 );
@@ -77,6 +79,8 @@ CREATE TABLE standings (
     checkpoint integer NOT NULL,
     PRIMARY KEY (board, "window", window_id, segment, player)
 );
+-- Pages and ranks in order, without sorting a ranking.
+CREATE INDEX standings_in_order ON standings (board, "window", window_id, segment, score, since);
 
 -- The rankings that have checkpointed states, and when each may be dropped (0: never).
 CREATE TABLE rankings (
