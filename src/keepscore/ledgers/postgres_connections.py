@@ -58,7 +58,8 @@ class Connections:
 
     async def open_readers(self) -> None:
         """Connect for reading."""
-        options = {"min_size": 1, "max_size": READERS, "reset": _keep}
+        # None is kept open for the pool's sake: it would log every failure to do so.
+        options = {"min_size": 0, "max_size": READERS, "reset": _keep}
         try:
             self._pool = await asyncpg.create_pool(self.address.dsn, **options, **self._options())
         except DRIVER_ERRORS as exc:
