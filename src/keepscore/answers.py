@@ -17,10 +17,12 @@ __all__ = [
     "Count",
     "Difference",
     "Lookup",
+    "PlayerEvents",
     "PlayerPlace",
     "Profile",
     "RankNumbers",
     "Receipt",
+    "RecordedEvent",
     "Rejection",
     "Standing",
     "Top",
@@ -180,6 +182,29 @@ class Profile(msgspec.Struct):
 
     player_id: str
     name: str | None
+
+
+class RecordedEvent(msgspec.Struct, gc=False):
+    """An event as the ledger has it: what it did, when it happened (`at`), when it came, and its identity (`writer`, `n`)."""
+
+    kind: str
+    amount: Score
+    at: datetime
+    received: datetime
+    segments: dict[str, str] | None
+    game_id: str | None
+    metadata: Any
+    writer: int
+    n: int
+
+
+class PlayerEvents(msgspec.Struct):
+    """A player's events on a board, the newest first. `total` counts all of them."""
+
+    board: str
+    player_id: str
+    total: int
+    events: list[RecordedEvent]
 
 
 class Difference(msgspec.Struct):

@@ -43,7 +43,9 @@ SETTINGS: dict[str, Setting] = {
     "engine.url": Setting(
         str, "embedded://", "where rankings are kept", "embedded://, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…"
     ),
-    "ledger.url": Setting(str, "sqlite:///data/keepscore.db", "where events are kept", "sqlite:///PATH"),
+    "ledger.url": Setting(
+        str, "sqlite:///data/keepscore.db", "where events are kept", "sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
+    ),
 }
 
 

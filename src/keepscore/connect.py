@@ -14,6 +14,8 @@ from keepscore.feeds.base import Feed
 from keepscore.feeds.memory import MemoryFeed
 from keepscore.feeds.redis import RedisFeed
 from keepscore.ledgers.base import Ledger
+from keepscore.ledgers.postgres import PostgresLedger
+from keepscore.ledgers.postgres_url import EXAMPLE, SCHEMES, parse_postgres_url
 from keepscore.ledgers.sqlite import SqliteLedger
 
 __all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "ledger_from_url"]
@@ -21,7 +23,10 @@ __all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "ledger_
 #: What an engine's URL may look like.
 ENGINE_URLS = {"embedded": "embedded://", **EXAMPLES}
 #: What a ledger's URL may look like.
-LEDGER_URLS = {"sqlite": "sqlite:///keepscore.db (a relative path), sqlite:////var/lib/keepscore.db or sqlite:///:memory:"}
+LEDGER_URLS = {
+    "sqlite": "sqlite:///keepscore.db (a relative path), sqlite:////var/lib/keepscore.db or sqlite:///:memory:",
+    "postgresql": EXAMPLE,
+}
 
 
 def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
@@ -35,11 +40,19 @@ def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
 
 def ledger_from_url(url: str, shared: bool = False) -> Ledger:
     """The ledger at a URL; `shared` where other processes may have it open, too."""
+    scheme = url.partition(":")[0]
+    if scheme in SCHEMES:
+        try:
+            return PostgresLedger(parse_postgres_url(url), shared)
+        except ValueError as exc:
+            # Parameters may hold secrets, too.
+            shown = without_secrets(url).partition("?")[0]
+            raise ConfigError(f"ledger url = {shown!r} cannot be used: {exc}. Write it as in {EXAMPLE!r}") from None
     parts = urlsplit(url)
     path = unquote(parts.path)[1:]
-    if parts.scheme == "sqlite" and not parts.netloc and path:
+    if scheme == "sqlite" and not parts.netloc and path:
         return SqliteLedger(path, shared)
-    raise ConfigError(f"ledger url = {url!r} cannot be used; allowed: {'; '.join(LEDGER_URLS.values())}")
+    raise ConfigError(f"ledger url = {without_secrets(url)!r} cannot be used; allowed: {'; '.join(LEDGER_URLS.values())}")
 
 
 def feed_for(engine: RankingEngine) -> Feed:

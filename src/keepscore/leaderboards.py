@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
 from keepscore.applier import Applier
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard
@@ -23,6 +23,7 @@ from keepscore.engines.base import InProcessEngine
 from keepscore.entries import Entry, check_entry, merged_answer
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.guard import check_key, check_name, check_player, check_submission
+from keepscore.history import player_events
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.reader import Reader
@@ -309,6 +310,10 @@ class Leaderboards:
     ) -> Count:
         """How many players there are, or have a score from `min` to `max`."""
         return await self.reader.count(self.reader.view(board, window, window_id, segment), min, max)
+
+    async def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
+        """What is recorded of a player on a board, the newest first."""
+        return await player_events(self.ledger, self._catalog[board], player_id, limit)
 
     # -- players --------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Top, Verification
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Top, Verification
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
@@ -199,6 +199,10 @@ class Leaderboards:
     ) -> Count:
         """How many players there are, or have a score from `min` to `max`."""
         return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
+
+    def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
+        """What is recorded of a player on a board, the newest first."""
+        return self._run(self._async.events(board, player_id, limit))
 
     def name_player(self, player_id: str, name: str | None) -> Profile:
         """Give a player a name to show."""

@@ -62,6 +62,16 @@ async def sqlite_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
     yield lambda: SqliteLedger(str(folder / "ledger.db"))
 
 
+@asynccontextmanager
+async def postgres_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
+    from keepscore.ledgers.postgres import PostgresLedger
+    from keepscore.ledgers.postgres_url import parse_postgres_url
+    from tests.postgres_servers import shared_postgres
+
+    address = parse_postgres_url(shared_postgres().new_database())
+    yield lambda: PostgresLedger(address)
+
+
 #: Each gives an empty engine.
 ENGINES: dict[str, Callable[[], AbstractAsyncContextManager[RankingEngine]]] = {
     "embedded": embedded_engine,
@@ -72,4 +82,7 @@ ENGINES: dict[str, Callable[[], AbstractAsyncContextManager[RankingEngine]]] = {
 IN_PROCESS = ["embedded"]
 
 #: Each gives a function that makes a ledger, not open yet, at one place that is empty in the beginning.
-LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Callable[[], Ledger]]]] = {"sqlite": sqlite_ledger}
+LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Callable[[], Ledger]]]] = {
+    "sqlite": sqlite_ledger,
+    "postgres": postgres_ledger,
+}

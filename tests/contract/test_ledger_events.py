@@ -1,6 +1,7 @@
 import pytest
 
 from keepscore.boards import Board
+from keepscore.errors import LedgerUnavailable
 from keepscore.ledgers.base import Answered, Claim, DuplicateKeys
 from keepscore.scoring import Event
 
@@ -79,6 +80,28 @@ async def test_positions(ledger):
     await ledger.append([event(3)], [], {})
     assert await ledger.positions(1) == {1: 3, 4: 1}
     assert await ledger.positions(2) == {5: 1}
+
+
+async def test_no_event_is_recorded_twice(ledger):
+    await ledger.append([event(1), event(2)], [], {})
+    for again in ([event(2)], [event(2, "another")], [event(2), event(3)]):
+        with pytest.raises(LedgerUnavailable):
+            await ledger.append(again, [ONE], {})
+    assert await everything(ledger) == [event(1), event(2)]
+    assert await ledger.claimed(ONE) is None
+    await ledger.append([event(3)], [], {})
+    assert await ledger.positions(1) == {1: 3}
+
+
+async def test_events_of_many_months(ledger):
+    """Also of those for which nothing was prepared, and several in one append."""
+    month = 31 * 86_400_000
+    events = [Event(1, 1, n, "p", "score", n, 0, n * month) for n in range(1, 30)]
+    await ledger.append(events[:1], [ONE], {})
+    await ledger.append(events[1:], [TWO], {ONE: b"one"})
+    assert await everything(ledger) == events
+    assert await ledger.claimed(ONE) == Answered(b"f1", b"one")
+    assert await ledger.player_events(1, "p") == events
 
 
 # -- idempotency keys ---------------------------------------------------------------------------------------------------

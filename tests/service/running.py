@@ -75,15 +75,15 @@ def run(*arguments: str, cwd: Path, timeout: float = PATIENCE, **variables: str)
 
 
 class Service:
-    """`keepscore serve` on a free port, with its ledger and configuration in a directory."""
+    """`keepscore serve` on a free port, with its configuration in a directory, and its ledger, unless another is named."""
 
-    def __init__(self, directory: Path, config: str = "", *flags: str) -> None:
+    def __init__(self, directory: Path, config: str = "", *flags: str, ledger: str | None = None) -> None:
         self.directory = directory
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.ledger = directory / "scores.db"
         self.config = directory / "keepscore.toml"
-        self.config.write_text(f'[ledger]\nurl = "sqlite:///{self.ledger}"\n{config}', encoding="utf-8")
+        self.config.write_text(f'[ledger]\nurl = "{ledger or f"sqlite:///{self.ledger}"}"\n{config}', encoding="utf-8")
         self._flags = flags
         self.log = directory / "service.log"
         self.start()

@@ -13,7 +13,7 @@ from tests.service.running import run
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["serve", "boards list", "boards show", "boards apply", "submit", "increment", "top", "rank", "around", "verify"]
-COMMANDS += ["import", "export", "version"]
+COMMANDS += ["import", "export", "migrate", "events", "version"]
 
 
 def configured(directory: Path, text: str) -> str:

@@ -21,6 +21,7 @@ CONTRACT = {
     ("post", "/v1/boards/{board}/scores/batch"),
     ("get", "/v1/boards/{board}/top"),
     ("get", "/v1/boards/{board}/players/{player_id}"),
+    ("get", "/v1/boards/{board}/players/{player_id}/events"),
     ("get", "/v1/boards/{board}/ranks/{rank}"),
     ("post", "/v1/boards/{board}/players/lookup"),
     ("get", "/v1/boards/{board}/count"),
@@ -37,6 +38,7 @@ READ = {"window", "window_id", "segment", "rank"}
 PARAMETERS = {
     ("get", "/v1/boards/{board}/top"): READ | {"board", "limit", "offset", "cursor"},
     ("get", "/v1/boards/{board}/players/{player_id}"): READ | {"board", "player_id", "around"},
+    ("get", "/v1/boards/{board}/players/{player_id}/events"): {"board", "player_id", "limit"},
     ("get", "/v1/boards/{board}/ranks/{rank}"): READ | {"board", "rank", "around"},
     ("post", "/v1/boards/{board}/players/lookup"): READ | {"board"},
     ("get", "/v1/boards/{board}/count"): READ | {"board", "min", "max"},
@@ -127,6 +129,7 @@ def test_answers_are_as_described(service: Service, description: dict[str, Any])
         ("post", "/v1/boards/{board}/scores/batch", "", {"scores": [{"player_id": "", "score": 1}]}),
         ("get", "/v1/boards/{board}/top", "?limit=1", None),
         ("get", "/v1/boards/{board}/players/{player_id}", "?around=1", None),
+        ("get", "/v1/boards/{board}/players/{player_id}/events", "?limit=2", None),
         ("get", "/v1/boards/{board}/ranks/{rank}", "", None),
         ("post", "/v1/boards/{board}/players/lookup", "", {"player_ids": ["alice", "nobody"]}),
         ("get", "/v1/boards/{board}/count", "?min=0.5", None),

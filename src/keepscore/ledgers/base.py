@@ -83,6 +83,10 @@ class Ledger(ABC):
         """Connect, bring the schema up to date, and register this process: the answer is its writer number, used by no other."""
 
     @abstractmethod
+    async def migrate(self) -> tuple[int, int]:
+        """Bring the schema up to date, and let go of the ledger again: the versions before and after."""
+
+    @abstractmethod
     async def close(self) -> None:
         """Let go of everything."""
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any, TypeVar
@@ -30,7 +30,8 @@ from keepscore.ledgers.base import (
 )
 from keepscore.ledgers.lock_file import LockFile
 from keepscore.ledgers.player_index import PlayerIndex
-from keepscore.ledgers.queries import migrations, named_queries
+from keepscore.ledgers.queries import named_queries
+from keepscore.ledgers.sqlite_schema import migrate
 from keepscore.scoring import Event, State
 
 __all__ = ["SqliteLedger"]
@@ -66,6 +67,7 @@ class SqliteLedger(Ledger):
         self._lock: LockFile | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._connections: list[sqlite3.Connection] = []
+        self._writer = 0
         self._writing = ThreadPoolExecutor(1, "ledger-writer")
         self._reading = self._writing if path == ":memory:" else ThreadPoolExecutor(1, "ledger-reader")
 
@@ -95,17 +97,12 @@ class SqliteLedger(Ledger):
     # -- life -----------------------------------------------------------------------------------------------------------
 
     async def open(self, now: int) -> int:
-        if self.path != ":memory:":
-            self._lock = LockFile(f"{self.path}.lock", self._shared)
         try:
-            pools = [self._writing] if self._reading is self._writing else [self._writing, self._reading]
-            loop = asyncio.get_running_loop()
-            for pool in pools:
-                self._connections.append(await loop.run_in_executor(pool, self._translated, self._connect, None))
-            await self._run(self._writing, self._migrate)
+            await self._open()
             await self._run(self._writing, self._index.load)
             self._index_if_due()
-            return await self.enlist(now)
+            self._writer = await self.enlist(now)
+            return self._writer
         except BaseException:
             await self.close()
             raise
@@ -113,6 +110,21 @@ class SqliteLedger(Ledger):
     async def enlist(self, now: int) -> int:
         sql = self._queries["new_writer"]
         return int(await self._write(lambda connection: connection.execute(sql, (now,)).fetchone()[0]))
+
+    async def migrate(self) -> tuple[int, int]:
+        try:
+            return await self._open()
+        finally:
+            await self.close()
+
+    async def _open(self) -> tuple[int, int]:
+        if self.path != ":memory:":
+            self._lock = LockFile(f"{self.path}.lock", self._shared)
+        pools = [self._writing] if self._reading is self._writing else [self._writing, self._reading]
+        loop = asyncio.get_running_loop()
+        for pool in pools:
+            self._connections.append(await loop.run_in_executor(pool, self._translated, self._connect, None))
+        return await self._run(self._writing, lambda connection: migrate(connection, self.path))
 
     def _connect(self, _: None) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -128,22 +140,6 @@ class SqliteLedger(Ledger):
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         return connection
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        steps = migrations("sqlite")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > len(steps):
-            raise LedgerUnavailable(
-                f"the ledger {self.path} has schema version {version}, and this Keepscore knows {len(steps)}: use a newer Keepscore"
-            )
-        for number, step in enumerate(steps[version:], version + 1):
-            # One transaction a migration, so that one that is cut short leaves nothing; another process may have done it meanwhile.
-            connection.execute("BEGIN IMMEDIATE")
-            if connection.execute("PRAGMA user_version").fetchone()[0] < number:
-                for statement in _statements(step):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {number}")
-            connection.execute("COMMIT")
 
     async def close(self) -> None:
         if self._indexing is not None:
@@ -296,12 +292,22 @@ class SqliteLedger(Ledger):
                 record = BoardRecord(old.id, version, board, old.meaning if same_meaning else version)
             row = (record.id, record.version, record.meaning, board.name, msgspec.json.encode(board.to_dict()).decode(), now)
             connection.execute(self._queries["put_board"], row)
+            self._audit(connection, now, "put_board", board.name, record.id, record.version)
             return record
 
         return await self._write(work)
 
     async def delete_board(self, name: str, now: int) -> None:
-        await self._write(lambda connection: connection.execute(self._queries["delete_board"], (now, name)))
+        def work(connection: sqlite3.Connection) -> None:
+            ended = connection.execute(self._queries["delete_board"], (now, name)).fetchall()
+            if ended:
+                self._audit(connection, now, "delete_board", name, *max(ended))
+
+        await self._write(work)
+
+    def _audit(self, connection: sqlite3.Connection, now: int, action: str, board: str, board_id: int, version: int) -> None:
+        detail = _encode({"id": board_id, "version": version}).decode()
+        connection.execute(self._queries["audit"], (now, f"writer {self._writer}", action, board, detail))
 
     # -- checkpoints ----------------------------------------------------------------------------------------------------
 
@@ -368,16 +374,6 @@ class SqliteLedger(Ledger):
     async def put_profile(self, profile: Profile, now: int) -> None:
         sql = self._queries["put_profile"]
         await self._write(lambda connection: connection.execute(sql, (*profile, now)))
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one."""
-    statement = ""
-    for line in script.splitlines():
-        statement += line + "\n"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
 
 
 def _event(row: tuple[Any, ...]) -> Event:

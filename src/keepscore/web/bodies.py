@@ -17,6 +17,7 @@ __all__ = [
     "BatchQuery",
     "CountQuery",
     "EntryBody",
+    "EventsQuery",
     "LookupBody",
     "NameBody",
     "PlayerQuery",
@@ -66,6 +67,12 @@ class CountQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
 
     min: Decimal | None = None
     max: Decimal | None = None
+
+
+class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """How many events."""
+
+    limit: int = 100
 
 
 class BatchQuery(msgspec.Struct, forbid_unknown_fields=True):

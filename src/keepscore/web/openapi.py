@@ -27,7 +27,7 @@ PARAMETERS = {
     "window_id": "which one, such as 2026-W46; without it, the present one",
     "segment": "a slice of the board, such as region:eu",
     "rank": "how ranks are numbered, unique, standard or dense; in the path, the rank in the middle",
-    "limit": "how many standings, 1 to 1,000",
+    "limit": "how many, 1 to 1,000",
     "offset": "how many standings to pass over",
     "cursor": "next_cursor of the page before",
     "around": "how many players above and below, up to 500",

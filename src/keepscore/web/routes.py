@@ -19,6 +19,7 @@ from keepscore.web.bodies import (
     BatchQuery,
     CountQuery,
     EntryBody,
+    EventsQuery,
     LookupBody,
     NameBody,
     PlayerQuery,
@@ -102,6 +103,14 @@ class Api:
                 "Where a player stands",
                 query=PlayerQuery,
                 answers={200: answers.PlayerPlace},
+            ),
+            Route(
+                "GET",
+                board + "/players/{player_id}/events",
+                self.events,
+                "What is recorded of a player, the newest first",
+                query=EventsQuery,
+                answers={200: answers.PlayerEvents},
             ),
             Route(
                 "GET",
@@ -273,6 +282,11 @@ class Api:
         view = self._view(request)
         etag = self._lb.reader.tag(view.ranking)
         return self._cacheable(view, await self._lb.reader.count(view, request.query.min, request.query.max), FOR_PLAYER, etag)
+
+    async def events(self, request: Request[EventsQuery, NoBody]) -> Answer:
+        """A player's events."""
+        board, player = request.path
+        return Answer(await self._lb.events(board, player, request.query.limit), headers=NO_STORE)
 
     async def verify(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Compare a board with the ledger."""

@@ -34,7 +34,7 @@ def check_server(settings: Settings) -> None:
         part = f"engine {settings.engine!r}" if settings.engine == "embedded://" else f"ledger {settings.ledger!r}"
         raise ConfigError(
             f"server.workers = {settings.workers} cannot be used with the {part}, which is for one process: use workers = 1, or an "
-            "engine on Redis (--engine redis://127.0.0.1:6379/0) and a ledger in a file"
+            "engine on Redis (--engine redis://127.0.0.1:6379/0) and a ledger in a file or in PostgreSQL"
         )
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family) as probe:

@@ -98,8 +98,12 @@ SELECT COALESCE(MAX(id), 0) + 1 FROM boards;
 INSERT INTO boards (id, version, meaning, name, definition, created) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: delete_board
--- End a board's life.
-UPDATE boards SET deleted = ? WHERE name = ? AND deleted IS NULL;
+-- End a board's life; the answer is its number, with every version.
+UPDATE boards SET deleted = ? WHERE name = ? AND deleted IS NULL RETURNING id, version;
+
+-- name: audit
+-- Note who did what.
+INSERT INTO audit (at, who, action, board, detail) VALUES (?, ?, ?, ?, ?);
 
 -- name: last_checkpoint
 -- The number of the newest checkpoint of a board.

@@ -1,0 +1,191 @@
+"""Connections to PostgreSQL: one that writes and holds the lock of the ledger, and some that read.
+
+Every call has a deadline. When it has passed, the connection is ended: nothing less stops waiting for a server that does not answer.
+What became of the last statement is then unknown. Before anybody looks, the server is made to end what is left of that connection:
+after that, a statement is recorded or will never be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+import asyncpg
+
+from keepscore.errors import KeepscoreError, LedgerInUse, LedgerUnavailable
+from keepscore.ledgers.base import DuplicateKeys
+from keepscore.ledgers.postgres_errors import DRIVER_ERRORS, unavailable
+from keepscore.ledgers.postgres_url import PostgresAddress
+
+__all__ = ["OLDEST", "Connections"]
+
+#: Connections of one process that read.
+READERS = 4
+#: Seconds to connect.
+CONNECT = 5.0
+#: Milliseconds in which the server has to end a connection that is no longer used.
+ENDING = 3000
+#: The oldest PostgreSQL that will do: `pg_terminate_backend` waits.
+OLDEST = 14
+#: The advisory lock of those who use the ledger: one alone, or several that share it.
+IN_USE = 0x6B656570
+
+T = TypeVar("T")
+
+
+class Connections:
+    """The connections of one process. `shared`: several processes may use the ledger, as long as all of them say so."""
+
+    def __init__(self, address: PostgresAddress, shared: bool, queries: Mapping[str, str], oldest: int = OLDEST) -> None:
+        self.address = address
+        self._shared = shared
+        self._queries = queries
+        self._oldest = oldest
+        #: The server shows it beside each connection, by which they can be told from all others.
+        self._name = f"keepscore {secrets.token_hex(6)}"
+        self._pool: Any = None
+        self._writing: Any = None
+        #: The server's process behind the connection that writes, or wrote last.
+        self._process: int | None = None
+        self._turn = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Connect, and take the lock."""
+        await self.write(lambda connection: self._check(connection))
+
+    async def open_readers(self) -> None:
+        """Connect for reading."""
+        # None is kept open for the pool's sake: it would log every failure to do so.
+        options = {"min_size": 0, "max_size": READERS, "reset": _keep}
+        try:
+            self._pool = await asyncpg.create_pool(self.address.dsn, **options, **self._options())
+        except DRIVER_ERRORS as exc:
+            raise unavailable(self.address.shown, exc) from exc
+
+    def _options(self) -> dict[str, Any]:
+        return {"timeout": min(CONNECT, self.address.deadline), "server_settings": {"application_name": self._name}}
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        async with self._turn:
+            if self._writing is not None:
+                self._writing.terminate()
+                self._writing = None
+        if self._pool is not None:
+            try:
+                await asyncio.wait_for(self._pool.close(), CONNECT)
+            except (TimeoutError, *DRIVER_ERRORS):
+                self._pool.terminate()
+            self._pool = None
+
+    # -- calls ----------------------------------------------------------------------------------------------------------
+
+    async def read(self, query: str, *args: object, patience: float = 1.0) -> list[Any]:
+        """The rows of a named query, within `patience` times the deadline."""
+        seconds = self.address.deadline * patience
+        try:
+            connection = await self._pool.acquire(timeout=seconds)
+            try:
+                async with _deadline(connection, seconds):
+                    rows: list[Any] = await connection.fetch(self._queries[query], *args)
+                    return rows
+            finally:
+                await self._pool.release(connection, timeout=CONNECT)
+        except DRIVER_ERRORS as exc:
+            raise unavailable(self.address.shown, exc) from exc
+
+    async def write(self, work: Callable[[Any], Awaitable[T]], patience: float = 1.0) -> T:
+        """What `work` gives with the connection that holds the lock. One after the other."""
+        try:
+            async with self._turn:
+                connection = await self._writer()
+                async with _deadline(connection, self.address.deadline * patience):
+                    return await work(connection)
+        except DRIVER_ERRORS as exc:
+            raise unavailable(self.address.shown, exc) from exc
+
+    async def transaction(self, work: Callable[[Any], Awaitable[T]], patience: float = 1.0) -> T:
+        """The same in one transaction."""
+
+        async def within(connection: Any) -> T:
+            async with connection.transaction():
+                return await work(connection)
+
+        return await self.write(within, patience)
+
+    async def settle(self) -> None:
+        """See that nothing is under way any more on a connection that was lost."""
+        if self._writing is None or self._writing.is_closed():
+            await self.write(_keep)
+
+    # -- the connection that writes -------------------------------------------------------------------------------------
+
+    async def _writer(self) -> Any:
+        if self._writing is None or self._writing.is_closed():
+            connection = await asyncpg.connect(self.address.dsn, **self._options())
+            try:
+                async with _deadline(connection, self.address.deadline):
+                    await self._take_over(connection)
+            except BaseException:
+                connection.terminate()
+                raise
+            self._writing, self._process = connection, connection.get_server_pid()
+        return self._writing
+
+    async def _take_over(self, connection: Any) -> None:
+        if self._process is not None:
+            ended = await connection.fetchval(self._queries["end_connection"], self._process, self._name, ENDING)
+            if ended is False:
+                raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} has not ended what was under way: try again")
+        await connection.execute(self._queries["be_durable"])
+        lock = "use_with_others" if self._shared else "use_alone"
+        if not await connection.fetchval(self._queries[lock], IN_USE):
+            raise await self._refusal(connection)
+
+    async def _refusal(self, connection: Any) -> LedgerInUse:
+        url = None
+        if await connection.fetchval(self._queries["table_exists"], "ledger"):
+            url = (await connection.fetchval(self._queries["value"], "url") or b"").decode() or None
+        user = f"the service at {url}: name it with --url" if url else "another process: stop it first"
+        why = "" if self._shared else ". Rankings in the process (embedded://) are for one; with an engine on Redis, many may share it"
+        return LedgerInUse(f"the ledger {self.address.shown} is in use by {user}{why}", url)
+
+    async def _check(self, connection: Any) -> None:
+        """Refuse a server that will not do."""
+        version = connection.get_server_version().major
+        if version < self._oldest:
+            raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} is version {version}: use {self._oldest} or newer")
+        if await connection.fetchval(self._queries["is_read_only"]):
+            raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} is read-only, as a standby is: name the primary")
+
+
+@asynccontextmanager
+async def _deadline(connection: Any, seconds: float) -> AsyncIterator[None]:
+    """End the connection when the time has passed, or when what was under way on it is not known to be over."""
+    late = False
+
+    def end() -> None:
+        nonlocal late
+        late = True
+        connection.terminate()
+
+    watch = asyncio.get_running_loop().call_later(seconds, end)
+    try:
+        yield
+    except BaseException as exc:
+        if late and isinstance(exc, Exception):
+            raise TimeoutError from exc
+        if not isinstance(exc, asyncpg.PostgresError | KeepscoreError | DuplicateKeys):
+            # One that was lost has gone back to its pool already.
+            with suppress(asyncpg.InterfaceError):
+                connection.terminate()
+        raise
+    finally:
+        watch.cancel()
+
+
+async def _keep(connection: Any) -> None:
+    """Nothing needs to be reset on a connection: no query leaves anything behind."""

@@ -1,0 +1,46 @@
+"""What PostgreSQL and its driver say, as sentences that name the fix."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from keepscore.errors import LedgerFull, LedgerUnavailable
+
+__all__ = ["DRIVER_ERRORS", "unavailable"]
+
+#: All that the driver raises when it cannot do something.
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+
+#: What to do about an error, by the first class that it belongs to.
+FIXES: list[tuple[type[Exception], str]] = [
+    (
+        asyncpg.InvalidAuthorizationSpecificationError,
+        "refuses the user or the password ({text}): write them as in postgresql://user:password@host/database, or see its pg_hba.conf",
+    ),
+    (asyncpg.InvalidCatalogNameError, "has no such database ({text}): make it with 'createdb', or name another"),
+    (
+        asyncpg.TooManyConnectionsError,
+        "takes no more connections ({text}): use fewer workers, or raise its max_connections or the role's limit",
+    ),
+    (asyncpg.ReadOnlySQLTransactionError, "is read-only, as a standby is ({text}): name the primary"),
+    (asyncpg.InsufficientPrivilegeError, "does not let the user do that ({text}): make the user the owner of the database"),
+    (asyncpg.DuplicateTableError, "has a table of another program ({text}): name a database of its own for the ledger"),
+    (asyncpg.UndefinedColumnError, "has tables of another program ({text}): name a database of its own for the ledger"),
+    (asyncpg.DatatypeMismatchError, "has tables of another program ({text}): name a database of its own for the ledger"),
+    (asyncpg.UndefinedTableError, "lacks a part of the ledger ({text}): run 'keepscore migrate', or bring back a backup"),
+    (asyncpg.NotNullViolationError, "has recorded other events of this writer meanwhile: the outcome is settled, try again"),
+    (asyncpg.CannotConnectNowError, "is starting or stopping ({text}): try again"),
+    (ConnectionRefusedError, "does not answer: nobody listens there. Start it, or mend the address"),
+    (TimeoutError, "does not answer in time: see whether it is up and reached, or overloaded"),
+]
+
+
+def unavailable(shown: str, error: BaseException) -> LedgerUnavailable:
+    """An error of the driver as the ledger tells it. `shown` is the address without its secrets."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, asyncpg.DiskFullError):
+        return LedgerFull(f"the disk of the ledger {shown} is full: make room; nothing was recorded")
+    for kind, fix in FIXES:
+        if isinstance(error, kind):
+            return LedgerUnavailable(f"the PostgreSQL at {shown} {fix.format(text=text)}")
+    return LedgerUnavailable(f"the PostgreSQL at {shown} cannot be used: {text}")

@@ -1,0 +1,71 @@
+"""The tables of the ledger in PostgreSQL: numbered migrations, and a partition of the events for each month."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from keepscore.errors import LedgerUnavailable
+from keepscore.ledgers.queries import migrations
+
+__all__ = ["make_partitions", "migrate", "months_ahead"]
+
+#: The advisory lock under which tables are made.
+CHANGING = 0x6B656571
+#: Months after the present one for which partitions are made ahead.
+AHEAD = 2
+
+
+async def migrate(connection: Any, queries: Mapping[str, str], shown: str) -> tuple[int, int]:
+    """Bring the schema up to date within the caller's transaction, while nobody else does: the versions before and after."""
+    steps = migrations("postgres")
+    await connection.execute(queries["lock_schema"], CHANGING)
+    await connection.execute(queries["make_history"])
+    version: int = await connection.fetchval(queries["schema_version"])
+    if version > len(steps):
+        raise LedgerUnavailable(
+            f"the ledger {shown} has schema version {version}, and this Keepscore knows {len(steps)}: use a newer Keepscore"
+        )
+    for number, step in enumerate(steps[version:], version + 1):
+        await connection.execute(step)
+        await connection.execute(queries["migrated"], number)
+    return version, len(steps)
+
+
+def months_ahead(now: int) -> list[int]:
+    """A moment in the month of `now`, and in each of the next ones."""
+    found = [_month(now)]
+    while len(found) <= AHEAD:
+        found.append(_next(found[-1]))
+    return [_ms(month) for month in found]
+
+
+async def make_partitions(connection: Any, queries: Mapping[str, str], moments: Iterable[int]) -> None:
+    """See that there are partitions for some moments, within the caller's transaction. Appends go on meanwhile."""
+    months = sorted({_month(moment) for moment in moments})
+    known = {row[0] for row in await connection.fetch(queries["partitions"])}
+    if all(_name(month) in known for month in months):
+        return
+    await connection.execute(queries["lock_schema"], CHANGING)
+    known = {row[0] for row in await connection.fetch(queries["partitions"])}
+    for month in months:
+        if _name(month) not in known:
+            sql = queries["make_partition"].format(name=_name(month), first=_ms(month), last=_ms(_next(month)))
+            await connection.execute(sql)
+
+
+def _month(moment: int) -> datetime:
+    return datetime.fromtimestamp(moment // 1000, UTC).replace(day=1, hour=0, minute=0, second=0)
+
+
+def _next(month: datetime) -> datetime:
+    return (month + timedelta(days=31)).replace(day=1)
+
+
+def _ms(month: datetime) -> int:
+    return round(month.timestamp()) * 1000
+
+
+def _name(month: datetime) -> str:
+    return f"events_{month:%Y_%m}"

@@ -1,0 +1,214 @@
+-- Named queries of the PostgreSQL ledger. A name, a line that says what it is for, the query.
+
+-- name: be_durable
+-- A commit waits for the disk, whatever the server's default is.
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local');
+
+-- name: is_read_only
+-- Whether nothing can be written.
+SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on';
+
+-- name: use_alone
+-- Take the lock of the ledger, unless somebody uses it. It is let go with the connection.
+SELECT pg_try_advisory_lock($1);
+
+-- name: use_with_others
+-- The same beside others who share it.
+SELECT pg_try_advisory_lock_shared($1);
+
+-- name: end_connection
+-- End a connection of this process, and wait until it has gone; no row where it has gone already.
+SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity WHERE pid = $1 AND application_name = $2;
+
+-- name: table_exists
+-- Whether there is a table.
+SELECT to_regclass($1) IS NOT NULL;
+
+-- name: lock_schema
+-- Let one process at a time change tables, until the end of its transaction.
+SELECT pg_advisory_xact_lock($1);
+
+-- name: make_history
+-- Where migrations are listed.
+CREATE TABLE IF NOT EXISTS migrations (version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now());
+
+-- name: schema_version
+-- How many migrations were applied.
+SELECT COALESCE(MAX(version), 0) FROM migrations;
+
+-- name: migrated
+-- Say that a migration was applied.
+INSERT INTO migrations (version) VALUES ($1);
+
+-- name: partitions
+-- The partitions of the events that there are.
+SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass;
+
+-- name: make_partition
+-- Make a partition, and then let events in: appends to the others need not wait for that.
+CREATE TABLE {name} (LIKE events INCLUDING ALL);
+ALTER TABLE events ATTACH PARTITION {name} FOR VALUES FROM ({first}) TO ({last});
+
+-- name: new_writer
+-- Register a process that writes.
+INSERT INTO writers (started) VALUES ($1) RETURNING id;
+
+-- name: append
+-- Record events, idempotency keys and the answers of earlier keys. Where a key was claimed before, it is told, and nothing recorded.
+-- A number that does not follow the writer's last one makes the position null, which is refused with everything else.
+WITH known AS (
+    SELECT i.board, i.key, i.fingerprint, i.answer
+    FROM unnest($12::int[], $13::text[]) AS c (board, key) JOIN idempotency i ON i.board = c.board AND i.key = c.key
+), claimed AS (
+    INSERT INTO idempotency (board, key, fingerprint)
+    SELECT * FROM unnest($12::int[], $13::text[], $14::bytea[]) WHERE NOT EXISTS (SELECT FROM known) ORDER BY 1, 2
+), answered AS (
+    UPDATE idempotency i SET answer = a.answer
+    FROM unnest($15::int[], $16::text[], $17::bytea[]) AS a (board, key, answer)
+    WHERE i.board = a.board AND i.key = a.key AND NOT EXISTS (SELECT FROM known)
+), recorded AS (
+    INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata)
+    SELECT board, writer, n, player, kind, amount, at, received, segments::jsonb, game_id, metadata::json
+    FROM unnest($1::int[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[],
+                $10::text[], $11::text[]) AS e (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata)
+    WHERE NOT EXISTS (SELECT FROM known)
+    RETURNING board, writer, n
+), moved AS (
+    INSERT INTO positions AS p (board, writer, before, n)
+    SELECT board, writer, MIN(n) - 1, CASE WHEN MAX(n) - MIN(n) + 1 = COUNT(*) THEN MAX(n) END FROM recorded GROUP BY board, writer
+    ON CONFLICT (board, writer) DO UPDATE SET before = excluded.before, n = CASE WHEN p.n = excluded.before THEN excluded.n END
+)
+SELECT board, key, fingerprint, answer FROM known;
+
+-- name: claimed_key
+-- What is known of a claimed key.
+SELECT fingerprint, answer FROM idempotency WHERE board = $1 AND key = $2;
+
+-- name: save_answers
+-- Keep the answers of claimed keys.
+UPDATE idempotency i SET answer = a.answer
+FROM unnest($1::int[], $2::text[], $3::bytea[]) AS a (board, key, answer) WHERE i.board = a.board AND i.key = a.key;
+
+-- name: events_of_writer
+-- A writer's events on a board behind a position.
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata
+FROM events WHERE board = $1 AND writer = $2 AND n > $3 ORDER BY n LIMIT $4;
+
+-- name: events_of_player
+-- A player's events on a board.
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata
+FROM events WHERE board = $1 AND player = $2 ORDER BY writer, n;
+
+-- name: positions
+-- The last event of each writer on a board.
+SELECT writer, n FROM positions WHERE board = $1 ORDER BY writer;
+
+-- name: lock_boards
+-- Let definitions change one after the other.
+LOCK TABLE boards IN SHARE ROW EXCLUSIVE MODE;
+
+-- name: current_boards
+-- The newest version of every board that was not deleted.
+SELECT b.id, b.version, b.definition, b.meaning
+FROM boards b
+WHERE b.version = (SELECT MAX(version) FROM boards WHERE id = b.id) AND b.deleted IS NULL
+ORDER BY b.name COLLATE "C";
+
+-- name: next_board_id
+-- The number for a new board.
+SELECT COALESCE(MAX(id), 0) + 1 FROM boards;
+
+-- name: put_board
+-- Record a version of a definition.
+INSERT INTO boards (id, version, meaning, name, definition, created) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: delete_board
+-- End a board's life; the answer is its number and last version.
+WITH ended AS (UPDATE boards SET deleted = $1 WHERE name = $2 AND deleted IS NULL RETURNING id, version)
+SELECT id, MAX(version) FROM ended GROUP BY id;
+
+-- name: audit
+-- Note who did what.
+INSERT INTO audit (at, who, action, board, detail) VALUES ($1, $2, $3, $4, $5);
+
+-- name: last_checkpoint
+-- The number of the newest checkpoint of a board.
+SELECT COALESCE(MAX(number), 0) FROM checkpoints WHERE board = $1;
+
+-- name: begin_checkpoint
+-- Begin a checkpoint.
+INSERT INTO checkpoints (board, number, base, meaning, positions) VALUES ($1, $2, $3, $4, $5);
+
+-- name: put_standings
+-- Checkpoint some states of a ranking.
+INSERT INTO standings (board, "window", window_id, segment, player, score, since, checkpoint)
+SELECT $1, $2, $3, $4, s.player, s.score, s.since, $5 FROM unnest($6::text[], $7::bigint[], $8::bigint[]) AS s (player, score, since)
+ON CONFLICT (board, "window", window_id, segment, player)
+DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint;
+
+-- name: remove_standings
+-- Take players out of a checkpointed ranking.
+DELETE FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND player = ANY($5::text[]);
+
+-- name: trim_standings
+-- Remove some states of a ranking that belong to checkpoints below a number.
+DELETE FROM standings
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND player IN (
+    SELECT player FROM standings
+    WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND checkpoint < $5 LIMIT $6
+);
+
+-- name: finish_checkpoint
+-- Declare a checkpoint complete.
+UPDATE checkpoints SET complete = true WHERE board = $1 AND number = $2;
+
+-- name: prune_checkpoints
+-- Forget the checkpoints that a complete one covers.
+DELETE FROM checkpoints WHERE board = $1 AND number < $2;
+
+-- name: checkpoints
+-- The checkpoints of a board.
+SELECT number, base, meaning, positions, complete FROM checkpoints WHERE board = $1 ORDER BY number;
+
+-- name: put_ranking
+-- Say when a ranking with checkpointed states may be dropped.
+INSERT INTO rankings (board, "window", window_id, segment, expiry) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (board, "window", window_id, segment) DO UPDATE SET expiry = excluded.expiry;
+
+-- name: forget_ranking
+-- Forget a ranking that has no checkpointed states any more.
+DELETE FROM rankings
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND NOT EXISTS (
+    SELECT 1 FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4
+);
+
+-- name: rankings
+-- The rankings of a board that have checkpointed states.
+SELECT "window", window_id, segment, expiry FROM rankings WHERE board = $1;
+
+-- name: standings
+-- The states of a ranking that belong to some checkpoints, from a player on.
+SELECT player, score, since FROM standings
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND checkpoint BETWEEN $5 AND $6 AND player > $7
+ORDER BY player LIMIT $8;
+
+-- name: profiles
+-- The profiles recorded since a moment.
+SELECT player, name FROM players WHERE updated >= $1;
+
+-- name: put_profile
+-- Record a profile.
+INSERT INTO players (player, name, updated) VALUES ($1, $2, $3)
+ON CONFLICT (player) DO UPDATE SET name = excluded.name, updated = excluded.updated;
+
+-- name: put_once
+-- Keep a value unless there is one.
+INSERT INTO ledger (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: put_value
+-- Keep a value.
+INSERT INTO ledger (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: value
+-- A kept value.
+SELECT value FROM ledger WHERE name = $1;
