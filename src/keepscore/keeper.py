@@ -14,6 +14,7 @@ from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Dirty, InProcessEngine, RankingEngine
 from keepscore.errors import KeepscoreError
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
+from keepscore.replay import fold_for_checkpoint
 from keepscore.scoring import State
 from keepscore.writer import Writer
 
@@ -25,6 +26,8 @@ CHECKPOINT_EVENTS = 200_000
 CHUNK = 1000
 #: Seconds between two looks at what is due, and between two tries of what failed.
 PAUSE = 1.0
+#: Rounds between two checkpoints of rankings that are elsewhere, and while they cannot be reached.
+CHECKPOINT_ROUNDS, CHECKPOINT_ROUNDS_AWAY = 30, 2
 #: Rounds between two looks for what an engine elsewhere has dropped.
 TIDY = 60
 #: Milliseconds after which a writer that gets no further with what it has recorded is taken for dead.
@@ -74,30 +77,35 @@ class Keeper:
         if self._task is not None:
             self._stopping.set()
             await self._task
-            await self._do(self.checkpoint())
+            if isinstance(self._engine, InProcessEngine):
+                await self._do(self.checkpoint())
 
     async def _run(self) -> None:
         for round_ in count():
             if self._stopping.is_set():
                 return
             shared = not isinstance(self._engine, InProcessEngine)
+            together = True
             if shared and self.refresh is not None:
                 await self._do(self.refresh())
             if shared:
-                await self._do(self._writer.catch_up())
-                await self._do(self.close_gaps())
+                together = await self._do(self._writer.catch_up()) and await self._do(self.close_gaps())
             # An engine elsewhere drops what is due by itself, and is only tidied up.
             if not shared or round_ % TIDY == 0:
                 await self._do(self._engine.expire(self._clock()))
             fresh = isinstance(self._engine, InProcessEngine) and any(live.id not in self._bases for live in self._catalog)
-            if fresh or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
+            # Without an engine the checkpoint is what readers get.
+            due = shared and round_ % (CHECKPOINT_ROUNDS if together else CHECKPOINT_ROUNDS_AWAY) == 1
+            if fresh or due or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
                 await self._do(self.checkpoint())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), PAUSE)
 
-    async def _do(self, job: Awaitable[None]) -> None:
+    async def _do(self, job: Awaitable[None]) -> bool:
+        """Do a job; answer whether it was done."""
         try:
             await job
+            return True
         except KeepscoreError as exc:
             # Once, not every second.
             if self._failure != str(exc):
@@ -105,6 +113,7 @@ class Keeper:
             self._failure = str(exc)
         except Exception:
             log.exception("a job of the keeper failed")
+        return False
 
     async def close_gaps(self) -> None:
         """Apply what a writer that is no more has recorded and not applied. Whoever is alive gets there by itself."""
@@ -122,9 +131,10 @@ class Keeper:
     async def checkpoint(self) -> None:
         """Bring the ledger's checkpoint of every board up to date. O(states changed since the last)."""
         engine = self._engine
-        if not isinstance(engine, InProcessEngine):
-            return
         self._checkpointed = self._writer.recorded
+        if not isinstance(engine, InProcessEngine):
+            await self._checkpoint_from_ledger()
+            return
         for name in [live.name for live in self._catalog]:
             async with self._writer.quiet:
                 # Looked up again: definitions change and boards go while others are checkpointed.
@@ -133,6 +143,18 @@ class Keeper:
                 dirty = await engine.dirty(live.id) if live and not await engine.late(live.id) else None
             if live and dirty and (dirty.states or dirty.dropped or live.id not in self._bases):
                 await self._checkpoint(engine, live, dirty)
+
+    async def _checkpoint_from_ledger(self) -> None:
+        """The same where the rankings are elsewhere, and many processes change them: from the events since the last checkpoint."""
+        if not await self._ledger.lead():
+            return
+        for live in list(self._catalog):
+            dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
+            self._bases.pop(live.id, None)
+            if point is not None:
+                self._bases[live.id] = point.base
+            if point is None or dirty.states or dirty.dropped:
+                await self._write_checkpoint(live, dirty)
 
     async def _checkpoint(self, engine: InProcessEngine, live: LiveBoard, dirty: Dirty) -> None:
         loads = self._loads.get(live.id)
@@ -150,7 +172,7 @@ class Keeper:
     async def _write_checkpoint(self, live: LiveBoard, dirty: Dirty) -> int:
         """Write what changed; answer the base of the series that the checkpoint is in."""
         complete = live.id not in self._bases
-        point = await self._ledger.begin_checkpoint(live.id, live.meaning, dirty.applied, self._bases.get(live.id))
+        point = await self._ledger.begin_checkpoint(live.id, live.meaning, dirty.applied, self._bases.get(live.id), self._clock())
         # First what is gone: a ranking that began anew must not find its old states.
         for ranking in dirty.dropped:
             await self._trim(live, Slot(*ranking[1:]), point.number)

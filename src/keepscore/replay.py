@@ -1,21 +1,25 @@
 """From the ledger to rankings: the fold of all events, and the shorter way over a checkpoint.
 
-Three users: a start or a rebuild fills an engine, a verification compares one, and a late event restates one player.
+A start or a rebuild fills an engine, a verification compares one, a late event restates one player, and a checkpoint takes up what came
+since the one before.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from keepscore.catalog import LiveBoard
-from keepscore.engines.base import Loaded, Ranking, RankingEngine, Update
+from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine, Update
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
 from keepscore.scoring import Event, State, fold_all, fold_for
 
-__all__ = ["fold_ledger", "load_engine", "restated"]
+__all__ = ["fold_for_checkpoint", "fold_ledger", "load_engine", "restated"]
+
+#: Events that are folded into a checkpoint at a time.
+MAX_TAIL = 200_000
 
 Positions = Mapping[int, int]
 
@@ -104,14 +108,72 @@ def _counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) ->
 
 async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) -> Checkpoint | None:
     """Fill the engine's shadow of a board from the ledger; answer the checkpoint that it was based on, if there was one."""
-    upto = await ledger.positions(live.id)
+    while True:
+        upto = await ledger.positions(live.id)
+        points = await _usable_checkpoints(ledger, live)
+        states = _from_checkpoint(ledger, live, points, upto) if points else _from_events(ledger, live, upto)
+        with _collector_paused():
+            await engine.load(live.id, live.board, states, upto)
+        # Another process may have begun a further checkpoint meanwhile, whose states were not looked for.
+        if not points or {point.number for point in await _usable_checkpoints(ledger, live)} <= {point.number for point in points}:
+            return points[0] if points else None
+
+
+async def _usable_checkpoints(ledger: Ledger, live: LiveBoard) -> list[Checkpoint]:
     points = await ledger.checkpoints(live.id)
-    if points and points[0].meaning != live.meaning:
-        points = []
-    states = _from_checkpoint(ledger, live, points, upto) if points else _from_events(ledger, live, upto)
-    with _collector_paused():
-        await engine.load(live.id, live.board, states, upto)
-    return points[0] if points else None
+    return points if points and points[0].meaning == live.meaning else []
+
+
+async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tuple[Dirty, Checkpoint | None]:
+    """What a checkpoint has to be brought up to date with, and the one that it rests on (None: there is none, it is everything).
+
+    O(events since that checkpoint), up to a limit, and their players' states are in memory.
+    """
+    points = await _usable_checkpoints(ledger, live)
+    if not points:
+        upto = await ledger.positions(live.id)
+        folded = await fold_ledger(ledger, live, upto)
+        return Dirty({ranking: states.items() for ranking, states in folded.states.items()}, folded.expiries, [], upto), None
+    complete = points[0]
+    positions = dict(complete.positions)
+    tail: list[Event] = []
+    async for events in ledger.events(live.id, complete.positions):
+        tail += events
+        positions |= {event.writer: event.n for event in events}
+        # What a checkpoint that was cut short has written includes all events up to its positions.
+        if len(tail) >= MAX_TAIL and len(points) == 1:
+            break
+    slots = {Ranking(live.id, *slot): expiry for slot, expiry in (await ledger.checkpoint_slots(live.id)).items()}
+    over = _begun_anew(live, slots, tail)
+    folder = _Folder(live)
+    included = await _take_up(ledger, folder, points, slots, over, tail)
+    for event in sorted(tail, key=lambda e: (e.writer, e.n)):
+        folder.add(event, lambda ranking: _is_included(included, ranking, event))  # noqa: B023 - called at once
+    await folder.settle(ledger, positions)
+    dropped = [ranking for ranking, expiry in slots.items() if ranking in over or (0 < expiry <= now and ranking not in folder.states)]
+    return Dirty({ranking: states.items() for ranking, states in folder.states.items()}, folder.expiries, dropped, positions), complete
+
+
+async def _take_up(
+    ledger: Ledger, folder: _Folder, points: list[Checkpoint], slots: Mapping[Ranking, int], over: Set[Ranking], tail: Iterable[Event]
+) -> dict[tuple[Ranking, str], Positions]:
+    """Give a folder the checkpointed states of those whose events are to be folded in; answer what they include beyond the complete one."""
+    included: dict[tuple[Ranking, str], Positions] = {}
+    players: dict[Ranking, set[str]] = {}
+    for event in tail:
+        for ranking in folder.live.update(event).rankings:
+            players.setdefault(ranking, set()).add(event.player)
+    later = {point.number: point.positions for point in points[1:]}
+    for ranking, wanted in players.items():
+        folder.expiries[ranking] = slots.get(ranking, 0)
+        if ranking not in over and ranking in slots:
+            rows = await ledger.checkpoint_states(folder.live.id, Slot(*ranking[1:]), sorted(wanted))
+            for player, score, since, number in rows:
+                if number >= points[0].base:
+                    folder.states.setdefault(ranking, {})[player] = State(score, since)
+                    if number in later:
+                        included[ranking, player] = later[number]
+    return included
 
 
 @contextmanager

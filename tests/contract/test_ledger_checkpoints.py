@@ -1,9 +1,15 @@
+import random
+
 import pytest
 
-from keepscore.ledgers.base import Checkpoint, Slot
+from keepscore.boards import Board
+from keepscore.ledgers.base import Ahead, Checkpoint, Order, Slot
+from keepscore.ordering import KeyCodec, Row
 from keepscore.scoring import State
 
 WHOLE, SLICE, DAILY = Slot("all_time", "all_time", ""), Slot("all_time", "all_time", "region:eu"), Slot("daily", "2026-11-15", "")
+
+NOW = 1_794_744_000_000
 
 
 async def rows(ledger, slot, first, last, board=1):
@@ -12,7 +18,7 @@ async def rows(ledger, slot, first, last, board=1):
 
 async def checkpoint(ledger, states, base=None, positions=None, finish=True, board=1, meaning=1):
     """A checkpoint of {slot: {player: state or None}}."""
-    point = await ledger.begin_checkpoint(board, meaning, positions or {}, base)
+    point = await ledger.begin_checkpoint(board, meaning, positions or {}, base, NOW)
     for slot, players in states.items():
         await ledger.write_checkpoint(board, point.number, slot, list(players.items()))
     if finish:
@@ -29,7 +35,7 @@ async def test_no_checkpoint(ledger):
 async def test_a_complete_checkpoint(ledger):
     states = {"a": State(2**53 - 1, 5), "Ü 🏆": State(1 - 2**53, 0)}
     point = await checkpoint(ledger, {WHOLE: states, DAILY: {"a": State(3, 4)}}, positions={1: 7, 12: 1}, meaning=4)
-    assert point == Checkpoint(point.number, point.number, 4, {1: 7, 12: 1}, False)
+    assert point == Checkpoint(point.number, point.number, 4, {1: 7, 12: 1}, False, NOW)
     assert await ledger.checkpoints(1) == [point._replace(complete=True)]
     assert set(await ledger.checkpoint_slots(1)) == {WHOLE, DAILY}
     assert {p: State(score, since) for p, score, since in await rows(ledger, WHOLE, point.base, point.number)} == states
@@ -40,7 +46,7 @@ async def test_the_next_one_holds_what_changed_and_rests_on_the_first(ledger):
     first = await checkpoint(ledger, {WHOLE: {"a": State(1, 1), "b": State(2, 2), "c": State(3, 3)}}, positions={1: 3})
     second = await checkpoint(ledger, {WHOLE: {"b": State(9, 9), "c": None, "d": None}}, base=first.base, positions={1: 6})
     assert second.number > first.number
-    assert await ledger.checkpoints(1) == [Checkpoint(second.number, first.number, 1, {1: 6}, True)]
+    assert await ledger.checkpoints(1) == [Checkpoint(second.number, first.number, 1, {1: 6}, True, NOW)]
     assert sorted(await rows(ledger, WHOLE, second.base, second.number)) == [("a", 1, 1), ("b", 9, 9)]
     assert await rows(ledger, WHOLE, second.number, second.number) == [("b", 9, 9)]
 
@@ -66,7 +72,7 @@ async def test_a_complete_one_covers_those_before(ledger):
     second = await checkpoint(ledger, {WHOLE: {"b": State(1, 1)}}, finish=False)
     third = await checkpoint(ledger, {WHOLE: {"c": State(1, 1)}}, first.base)
     assert [point.number for point in await ledger.checkpoints(1)] == [third.number]
-    fourth = await ledger.begin_checkpoint(1, 1, {}, None)
+    fourth = await ledger.begin_checkpoint(1, 1, {}, None, NOW)
     assert first.number < second.number < third.number < fourth.number
 
 
@@ -78,7 +84,7 @@ async def test_a_state_may_be_written_again_in_the_same_checkpoint(ledger):
 
 
 async def test_rows_come_in_chunks_and_none_is_missing(ledger):
-    point = await ledger.begin_checkpoint(1, 1, {}, None)
+    point = await ledger.begin_checkpoint(1, 1, {}, None, NOW)
     states = [(f"p{n:05d}", State(n, n)) for n in range(25_000)]
     await ledger.write_checkpoint(1, point.number, WHOLE, states)
     chunks = [chunk async for chunk in ledger.checkpoint_rows(1, WHOLE, point.number, point.number)]
@@ -118,17 +124,50 @@ async def test_checkpoints_outlive_the_process(place, finish):
     assert await again.checkpoints(1) == expected
     assert set(await again.checkpoint_slots(1)) == ({WHOLE, DAILY} if finish else {WHOLE})
     assert await rows(again, DAILY, second.number, second.number) == [("b", 2, 2)]
-    third = await again.begin_checkpoint(1, 2, {}, None)
+    third = await again.begin_checkpoint(1, 2, {}, None, NOW)
     assert third.number > second.number
     await again.close()
 
 
 async def test_when_rankings_may_be_dropped_is_known_from_complete_checkpoints(ledger):
-    first = await ledger.begin_checkpoint(1, 1, {}, None)
+    first = await ledger.begin_checkpoint(1, 1, {}, None, NOW)
     await ledger.finish_checkpoint(1, first.number, {WHOLE: 0, DAILY: 5000})
     assert await ledger.checkpoint_slots(1) == {WHOLE: 0, DAILY: 5000}
-    second = await ledger.begin_checkpoint(1, 1, {}, first.base)
+    second = await ledger.begin_checkpoint(1, 1, {}, first.base, NOW)
     await ledger.write_checkpoint(1, second.number, SLICE, [("a", State(1, 1))])
     assert SLICE not in await ledger.checkpoint_slots(1)
     await ledger.finish_checkpoint(1, second.number, {DAILY: 9000})
     assert await ledger.checkpoint_slots(1) == {WHOLE: 0, DAILY: 9000}
+
+
+async def test_the_states_of_some_players(ledger):
+    first = await checkpoint(ledger, {WHOLE: {"a": State(1, 1), "b'\"": State(2, 2)}, SLICE: {"a": State(9, 9)}})
+    second = await checkpoint(ledger, {WHOLE: {"a": State(5, 3)}}, first.base)
+    found = await ledger.checkpoint_states(1, WHOLE, ["a", "b'\"", "nobody"])
+    assert sorted(found) == [("a", 5, 3, second.number), ("b'\"", 2, 2, first.number)]
+    assert await ledger.checkpoint_states(1, DAILY, ["a"]) == []
+
+
+@pytest.mark.parametrize("order", ["desc", "asc"])
+@pytest.mark.parametrize("ties", ["first", "last", "player"])
+async def test_checkpointed_rows_are_in_the_order_of_the_ranking(ledger, order, ties):
+    chance = random.Random(f"{order} {ties}")
+    names = ["a", "B", "b", "ä", "z", "🏆", "a b", "aa", "0", "10", "9"]
+    states = {name: State(chance.randint(-2, 2), NOW + chance.randint(0, 2)) for name in names}
+    await checkpoint(ledger, {WHOLE: states, SLICE: {"a": State(100, NOW)}})
+    codec = KeyCodec(Board("b", order=order, ties=ties))
+    in_order = sorted((Row(p, *s) for p, s in states.items()), key=lambda row: codec.encode(*row), reverse=order == "desc")
+    wanted = Order(order == "desc", {"first": 1, "last": -1, "player": 0}[ties])
+    assert await ledger.checkpoint_page(1, WHOLE, wanted, 0, 100) == in_order
+    assert await ledger.checkpoint_page(1, WHOLE, wanted, 3, 4) == in_order[3:7]
+    for position, row in enumerate(in_order):
+        better = [other.score for other in in_order if (other.score > row.score if order == "desc" else other.score < row.score)]
+        ahead = Ahead(position, len(better), len(set(better)), len(names))
+        assert await ledger.checkpoint_ahead(1, WHOLE, wanted, row) == ahead
+    assert await ledger.checkpoint_count(1, WHOLE, -1, 1) == sum(-1 <= state.score <= 1 for state in states.values())
+    assert await ledger.checkpoint_ahead(1, DAILY, wanted, in_order[0]) == Ahead(0, 0, 0, 0)
+
+
+async def test_one_leads(ledger):
+    assert await ledger.lead()
+    assert await ledger.lead()

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple
 
 from keepscore.boards import Board
+from keepscore.ordering import Row
 from keepscore.scoring import Event, State
 
-__all__ = ["Answered", "BoardRecord", "Checkpoint", "Claim", "DuplicateKeys", "Ledger", "Profile", "Slot"]
+__all__ = ["Ahead", "Answered", "BoardRecord", "Checkpoint", "Claim", "DuplicateKeys", "Ledger", "Order", "Profile", "Slot"]
 
 
 class BoardRecord(NamedTuple):
@@ -66,6 +67,25 @@ class Checkpoint(NamedTuple):
     meaning: int
     positions: dict[int, int]
     complete: bool
+    #: The moment whose events it includes.
+    taken: int
+
+
+class Order(NamedTuple):
+    """In which order a ranking's rows are: by score, and rows of one score by time; rows of one time by the id in the scores' direction."""
+
+    desc: bool
+    #: 1: the earlier first, -1: the later first, 0: times do not matter.
+    ties: int
+
+
+class Ahead(NamedTuple):
+    """Where a row of a ranking is: rows ahead of it, rows with a better score, better scores, and rows in all."""
+
+    rows: int
+    better: int
+    scores: int
+    total: int
 
 
 class Profile(NamedTuple):
@@ -138,7 +158,7 @@ class Ledger(ABC):
         """End a board's life. Its events stay, and a later board of that name does not have them."""
 
     @abstractmethod
-    async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None) -> Checkpoint:
+    async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None, now: int) -> Checkpoint:
         """Begin a checkpoint that includes the events up to these positions, on top of `base`, or (None) a complete new one."""
 
     @abstractmethod
@@ -167,6 +187,26 @@ class Ledger(ABC):
     @abstractmethod
     def checkpoint_rows(self, board_id: int, slot: Slot, first: int, last: int) -> AsyncIterator[list[tuple[str, int, int]]]:
         """The states of one ranking that belong to the checkpoints `first` to `last`, in chunks of (player, score, since)."""
+
+    @abstractmethod
+    async def checkpoint_states(self, board_id: int, slot: Slot, players: Sequence[str]) -> list[tuple[str, int, int, int]]:
+        """The states of some players in one ranking: player, score, since, and the checkpoint that each belongs to."""
+
+    @abstractmethod
+    async def checkpoint_page(self, board_id: int, slot: Slot, order: Order, offset: int, limit: int) -> list[Row]:
+        """The checkpointed rows of a ranking after the first `offset`, in order."""
+
+    @abstractmethod
+    async def checkpoint_ahead(self, board_id: int, slot: Slot, order: Order, row: Row) -> Ahead:
+        """Where a row is, or would be, among the checkpointed ones of a ranking."""
+
+    @abstractmethod
+    async def checkpoint_count(self, board_id: int, slot: Slot, low: int, high: int) -> int:
+        """How many checkpointed rows of a ranking have a score from `low` to `high`, both included."""
+
+    @abstractmethod
+    async def lead(self) -> bool:
+        """Whether this process does the jobs that one of all does. It is whoever asks first while nobody is, until it is gone."""
 
     @abstractmethod
     async def profiles(self, since: int = 0) -> list[Profile]:

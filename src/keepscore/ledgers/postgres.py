@@ -15,19 +15,16 @@ import asyncpg
 import msgspec
 
 from keepscore.boards import Board, board_from_dict
-from keepscore.ledgers.base import Answered, BoardRecord, Checkpoint, Claim, DuplicateKeys, Ledger, Profile, Slot
+from keepscore.ledgers.base import Answered, BoardRecord, Claim, DuplicateKeys, Profile
 from keepscore.ledgers.postgres_connections import OLDEST, Connections
 from keepscore.ledgers.postgres_schema import make_partitions, migrate, months_ahead
+from keepscore.ledgers.postgres_standings import CHUNK, PATIENCE, PostgresStandings
 from keepscore.ledgers.postgres_url import PostgresAddress
 from keepscore.ledgers.queries import named_queries
-from keepscore.scoring import Event, State
+from keepscore.scoring import Event
 
 __all__ = ["PostgresLedger"]
 
-#: Rows that one read brings at a time.
-CHUNK = 10_000
-#: How many deadlines a call of many rows, or a migration, may take.
-PATIENCE = 6.0
 #: How often an append is tried that found no partition, or a key that was claimed in that moment.
 TRIES = 4
 
@@ -35,7 +32,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
 
-class PostgresLedger(Ledger):
+class PostgresLedger(PostgresStandings):
     """A ledger in the PostgreSQL database at an address.
 
     `shared`: several processes may have it open, as long as all of them say so.
@@ -60,12 +57,19 @@ class PostgresLedger(Ledger):
             if not self._shared:
                 # Whoever had it before is no longer there.
                 await self.announce("")
-            sql = self._queries["new_writer"]
-            self._writer = await self._connections.write(lambda connection: connection.fetchval(sql, now))
+            self._writer = await self.enlist(now)
             return self._writer
         except BaseException:
             await self.close()
             raise
+
+    async def enlist(self, now: int) -> int:
+        sql = self._queries["new_writer"]
+        number: int = await self._connections.write(lambda connection: connection.fetchval(sql, now))
+        return number
+
+    async def lead(self) -> bool:
+        return await self._connections.lead()
 
     async def _connect(self) -> tuple[int, int]:
         await self._connections.open()
@@ -128,6 +132,12 @@ class PostgresLedger(Ledger):
 
         await self._connections.write(work)
 
+    async def restore(self, events: Sequence[Event]) -> None:
+        rows = await self._connections.read("recorded", sorted({event.writer for event in events}))
+        known = {(board, writer): n for board, writer, n in rows}
+        # Processes that do the same at once get into each other's way, and one of them has to try again.
+        await self.append([event for event in events if event.n > known.get(event[:2], 0)], [], {})
+
     async def claimed(self, claim: Claim) -> Answered | None:
         rows = await self._connections.read("claimed_key", *claim[:2])
         return Answered(*rows[0]) if rows else None
@@ -182,65 +192,6 @@ class PostgresLedger(Ledger):
     async def _audit(self, connection: Any, now: int, action: str, board: str, board_id: int, version: int) -> None:
         detail = _encode({"id": board_id, "version": version}).decode()
         await connection.execute(self._queries["audit"], now, f"writer {self._writer}", action, board, detail)
-
-    # -- checkpoints ----------------------------------------------------------------------------------------------------
-
-    async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None) -> Checkpoint:
-        async def work(connection: Any) -> Checkpoint:
-            last = await connection.fetchval(self._queries["last_checkpoint"], board_id)
-            begun = Checkpoint(last + 1, base or last + 1, meaning, dict(positions), False)
-            text = msgspec.json.encode(begun.positions).decode()
-            await connection.execute(self._queries["begin_checkpoint"], board_id, begun.number, begun.base, meaning, text)
-            return begun
-
-        return await self._connections.transaction(work)
-
-    async def write_checkpoint(self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]) -> None:
-        kept = [(player, *state) for player, state in states if state is not None]
-        gone = [player for player, state in states if state is None]
-
-        async def work(connection: Any) -> None:
-            if kept:
-                columns = [list(column) for column in zip(*kept, strict=True)]
-                await connection.execute(self._queries["put_standings"], board_id, *slot, checkpoint, *columns)
-            if gone:
-                await connection.execute(self._queries["remove_standings"], board_id, *slot, gone)
-
-        await self._connections.transaction(work, PATIENCE)
-
-    async def trim_checkpoint(self, board_id: int, slot: Slot, below: int, limit: int) -> int:
-        async def work(connection: Any) -> int:
-            told = await connection.execute(self._queries["trim_standings"], board_id, *slot, below, limit)
-            await connection.execute(self._queries["forget_ranking"], board_id, *slot)
-            return int(told.split()[-1])
-
-        return await self._connections.transaction(work, PATIENCE)
-
-    async def finish_checkpoint(self, board_id: int, checkpoint: int, expiries: Mapping[Slot, int]) -> None:
-        async def work(connection: Any) -> None:
-            await connection.execute(self._queries["finish_checkpoint"], board_id, checkpoint)
-            await connection.execute(self._queries["prune_checkpoints"], board_id, checkpoint)
-            await connection.executemany(self._queries["put_ranking"], [(board_id, *slot, expiry) for slot, expiry in expiries.items()])
-
-        await self._connections.transaction(work, PATIENCE)
-
-    async def checkpoints(self, board_id: int) -> list[Checkpoint]:
-        found = [
-            Checkpoint(number, base, meaning, {int(w): n for w, n in _decode(positions).items()}, complete)
-            for number, base, meaning, positions, complete in await self._connections.read("checkpoints", board_id)
-        ]
-        while found and not found[0].complete:
-            found.pop(0)
-        return found
-
-    async def checkpoint_slots(self, board_id: int) -> dict[Slot, int]:
-        return {Slot(*slot): expiry for *slot, expiry in await self._connections.read("rankings", board_id)}
-
-    async def checkpoint_rows(self, board_id: int, slot: Slot, first: int, last: int) -> AsyncIterator[list[tuple[str, int, int]]]:
-        player = ""
-        while rows := await self._connections.read("standings", board_id, *slot, first, last, player, CHUNK, patience=PATIENCE):
-            yield [tuple(row) for row in rows]
-            player = rows[-1][0]
 
     # -- profiles -------------------------------------------------------------------------------------------------------
 

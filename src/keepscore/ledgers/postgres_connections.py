@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from keepscore.errors import KeepscoreError, LedgerInUse, LedgerUnavailable
+from keepscore.errors import KeepscoreError, LedgerAway, LedgerInUse, LedgerUnavailable
 from keepscore.ledgers.base import DuplicateKeys
 from keepscore.ledgers.postgres_errors import DRIVER_ERRORS, unavailable
 from keepscore.ledgers.postgres_url import PostgresAddress
@@ -32,6 +32,8 @@ ENDING = 3000
 OLDEST = 14
 #: The advisory lock of those who use the ledger: one alone, or several that share it.
 IN_USE = 0x6B656570
+#: The advisory lock of the one that does the jobs of all.
+LEADS = 0x6B656571
 
 T = TypeVar("T")
 
@@ -50,6 +52,8 @@ class Connections:
         self._writing: Any = None
         #: The server's process behind the connection that writes, or wrote last.
         self._process: int | None = None
+        #: The connection that holds the lock of the one that does the jobs of all, if this process does.
+        self._leading: Any = None
         self._turn = asyncio.Lock()
 
     async def open(self) -> None:
@@ -101,7 +105,7 @@ class Connections:
         """What `work` gives with the connection that holds the lock. One after the other."""
         try:
             async with self._turn:
-                connection = await self._writer()
+                connection = await self._reached()
                 async with _deadline(connection, self.address.deadline * patience):
                     return await work(connection)
         except DRIVER_ERRORS as exc:
@@ -122,6 +126,23 @@ class Connections:
             await self.write(_keep)
 
     # -- the connection that writes -------------------------------------------------------------------------------------
+
+    async def _reached(self) -> Any:
+        """The connection that writes, or LedgerAway: nothing was sent to the server yet."""
+        try:
+            return await self._writer()
+        except DRIVER_ERRORS as exc:
+            raise LedgerAway(str(unavailable(self.address.shown, exc))) from exc
+
+    async def lead(self) -> bool:
+        """Whether the connection that writes holds the lock of the one that does the jobs, or has got it now."""
+
+        async def work(connection: Any) -> bool:
+            if self._leading is not connection and await connection.fetchval(self._queries["use_alone"], LEADS):
+                self._leading = connection
+            return self._leading is connection
+
+        return await self.write(work)
 
     async def _writer(self) -> Any:
         if self._writing is None or self._writing.is_closed():

@@ -17,27 +17,23 @@ from typing import Any, TypeVar
 import msgspec
 
 from keepscore.boards import Board, board_from_dict
-from keepscore.errors import LedgerFull, LedgerUnavailable
+from keepscore.errors import LedgerFull, LedgerInUse, LedgerUnavailable
 from keepscore.ledgers.base import (
     Answered,
     BoardRecord,
-    Checkpoint,
     Claim,
     DuplicateKeys,
-    Ledger,
     Profile,
-    Slot,
 )
 from keepscore.ledgers.lock_file import LockFile
 from keepscore.ledgers.player_index import PlayerIndex
 from keepscore.ledgers.queries import named_queries
 from keepscore.ledgers.sqlite_schema import migrate
-from keepscore.scoring import Event, State
+from keepscore.ledgers.sqlite_standings import CHUNK, SqliteStandings
+from keepscore.scoring import Event
 
 __all__ = ["SqliteLedger"]
 
-#: Rows that one read brings at a time.
-CHUNK = 10_000
 #: Rows of one INSERT. Statements of every size up to this are kept prepared.
 MAX_INSERT = 200
 #: Seconds that a write waits for another process's.
@@ -53,7 +49,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
 
-class SqliteLedger(Ledger):
+class SqliteLedger(SqliteStandings):
     """A ledger in the SQLite database at `path` (`:memory:` for one that is gone with the process).
 
     `shared`: several processes of this machine may have it open, as long as all of them say so.
@@ -65,6 +61,8 @@ class SqliteLedger(Ledger):
         self._queries = named_queries("sqlite")
         self._index = PlayerIndex(self._queries)
         self._lock: LockFile | None = None
+        #: Held by the one of the processes that does the jobs of all.
+        self._leading: LockFile | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._connections: list[sqlite3.Connection] = []
         self._writer = 0
@@ -149,8 +147,20 @@ class SqliteLedger(Ledger):
         for connection in self._connections:
             connection.close()
         self._connections.clear()
-        if self._lock is not None:
-            self._lock.release()
+        for lock in (self._leading, self._lock):
+            if lock is not None:
+                lock.release()
+        self._leading = self._lock = None
+
+    async def lead(self) -> bool:
+        if not self._shared:
+            return True
+        if self._leading is None:
+            try:
+                self._leading = LockFile(f"{self.path}.keeper.lock", shared=False)
+            except LedgerInUse:
+                return False
+        return True
 
     async def announce(self, url: str) -> None:
         if self._lock is not None:
@@ -308,63 +318,6 @@ class SqliteLedger(Ledger):
     def _audit(self, connection: sqlite3.Connection, now: int, action: str, board: str, board_id: int, version: int) -> None:
         detail = _encode({"id": board_id, "version": version}).decode()
         connection.execute(self._queries["audit"], (now, f"writer {self._writer}", action, board, detail))
-
-    # -- checkpoints ----------------------------------------------------------------------------------------------------
-
-    async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None) -> Checkpoint:
-        def work(connection: sqlite3.Connection) -> Checkpoint:
-            (last,) = connection.execute(self._queries["last_checkpoint"], (board_id,)).fetchone()
-            begun = Checkpoint(last + 1, base or last + 1, meaning, dict(positions), False)
-            row = (board_id, begun.number, begun.base, meaning, msgspec.json.encode(begun.positions).decode())
-            connection.execute(self._queries["begin_checkpoint"], row)
-            return begun
-
-        return await self._write(work)
-
-    async def write_checkpoint(self, board_id: int, checkpoint: int, slot: Slot, states: Sequence[tuple[str, State | None]]) -> None:
-        kept = [(board_id, *slot, player, *state, checkpoint) for player, state in states if state is not None]
-        gone = [(board_id, *slot, player) for player, state in states if state is None]
-
-        def work(connection: sqlite3.Connection) -> None:
-            connection.executemany(self._queries["put_standing"], kept)
-            connection.executemany(self._queries["remove_standing"], gone)
-
-        await self._write(work)
-
-    async def trim_checkpoint(self, board_id: int, slot: Slot, below: int, limit: int) -> int:
-        def work(connection: sqlite3.Connection) -> int:
-            trimmed = connection.execute(self._queries["trim_standings"], (board_id, *slot, below, limit)).rowcount
-            connection.execute(self._queries["forget_ranking"], (board_id, *slot))
-            return trimmed
-
-        return await self._write(work)
-
-    async def finish_checkpoint(self, board_id: int, checkpoint: int, expiries: Mapping[Slot, int]) -> None:
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute(self._queries["finish_checkpoint"], (board_id, checkpoint))
-            connection.execute(self._queries["prune_checkpoints"], (board_id, checkpoint))
-            connection.executemany(self._queries["put_ranking"], [(board_id, *slot, expiry) for slot, expiry in expiries.items()])
-
-        await self._write(work)
-
-    async def checkpoints(self, board_id: int) -> list[Checkpoint]:
-        rows = await self._read("checkpoints", board_id)
-        found = [
-            Checkpoint(number, base, meaning, {int(w): n for w, n in _decode(positions).items()}, bool(complete))
-            for number, base, meaning, positions, complete in rows
-        ]
-        while found and not found[0].complete:
-            found.pop(0)
-        return found
-
-    async def checkpoint_slots(self, board_id: int) -> dict[Slot, int]:
-        return {Slot(*slot): expiry for *slot, expiry in await self._read("rankings", board_id)}
-
-    async def checkpoint_rows(self, board_id: int, slot: Slot, first: int, last: int) -> AsyncIterator[list[tuple[str, int, int]]]:
-        player = ""
-        while rows := await self._read("standings", board_id, *slot, first, last, player, CHUNK):
-            yield rows
-            player = rows[-1][0]
 
     # -- profiles -------------------------------------------------------------------------------------------------------
 

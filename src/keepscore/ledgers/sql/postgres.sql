@@ -53,6 +53,10 @@ ALTER TABLE events ATTACH PARTITION {name} FOR VALUES FROM ({first}) TO ({last})
 -- Register a process that writes.
 INSERT INTO writers (started) VALUES ($1) RETURNING id;
 
+-- name: recorded
+-- How far some writers are on some boards.
+SELECT board, writer, n FROM positions WHERE writer = ANY($1::int[]);
+
 -- name: append
 -- Record events, idempotency keys and the answers of earlier keys. Where a key was claimed before, it is told, and nothing recorded.
 -- A number that does not follow the writer's last one makes the position null, which is refused with everything else.
@@ -137,7 +141,7 @@ SELECT COALESCE(MAX(number), 0) FROM checkpoints WHERE board = $1;
 
 -- name: begin_checkpoint
 -- Begin a checkpoint.
-INSERT INTO checkpoints (board, number, base, meaning, positions) VALUES ($1, $2, $3, $4, $5);
+INSERT INTO checkpoints (board, number, base, meaning, positions, taken) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: put_standings
 -- Checkpoint some states of a ranking.
@@ -168,7 +172,7 @@ DELETE FROM checkpoints WHERE board = $1 AND number < $2;
 
 -- name: checkpoints
 -- The checkpoints of a board.
-SELECT number, base, meaning, positions, complete FROM checkpoints WHERE board = $1 ORDER BY number;
+SELECT number, base, meaning, positions, complete, taken FROM checkpoints WHERE board = $1 ORDER BY number;
 
 -- name: put_ranking
 -- Say when a ranking with checkpointed states may be dropped.
@@ -191,6 +195,44 @@ SELECT "window", window_id, segment, expiry FROM rankings WHERE board = $1;
 SELECT player, score, since FROM standings
 WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND checkpoint BETWEEN $5 AND $6 AND player > $7
 ORDER BY player LIMIT $8;
+
+-- name: standings_of
+-- The states of some players in a ranking, and the checkpoints that they belong to.
+SELECT player, score, since, checkpoint FROM standings
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND player = ANY($5::text[]);
+
+-- name: page_desc
+-- The checkpointed rows of a ranking after the first ones, the highest score first. `ties` ($5) is 1, -1 or 0: earlier first, later
+-- first, neither.
+SELECT player, score, since FROM standings
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4
+ORDER BY score DESC, since * $5::bigint, player DESC LIMIT $6 OFFSET $7;
+
+-- name: page_asc
+-- The same, the lowest score first.
+SELECT player, score, since FROM standings
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4
+ORDER BY score, since * $5::bigint, player LIMIT $6 OFFSET $7;
+
+-- name: ahead_desc
+-- How many rows of a ranking are ahead of one, how many have a better score, how many better scores there are, and how many rows.
+SELECT
+    (SELECT COUNT(*) FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND score = $7
+        AND (since * $5::bigint < $8::bigint * $5 OR (since * $5::bigint = $8::bigint * $5 AND player > $6))) + b.better,
+    b.better, b.scores, (SELECT COUNT(*) FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4)
+FROM (SELECT COUNT(*) AS better, COUNT(DISTINCT score) AS scores FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND score > $7::bigint) b;
+
+-- name: ahead_asc
+-- The same, the lowest score first.
+SELECT
+    (SELECT COUNT(*) FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND score = $7
+        AND (since * $5::bigint < $8::bigint * $5 OR (since * $5::bigint = $8::bigint * $5 AND player < $6))) + b.better,
+    b.better, b.scores, (SELECT COUNT(*) FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4)
+FROM (SELECT COUNT(*) AS better, COUNT(DISTINCT score) AS scores FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND score < $7::bigint) b;
+
+-- name: count_standings
+-- How many rows of a ranking have a score in a range.
+SELECT COUNT(*) FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND score BETWEEN $5 AND $6;
 
 -- name: profiles
 -- The profiles recorded since a moment.

@@ -111,7 +111,7 @@ SELECT COALESCE(MAX(number), 0) FROM checkpoints WHERE board = ?;
 
 -- name: begin_checkpoint
 -- Begin a checkpoint.
-INSERT INTO checkpoints (board, number, base, meaning, positions) VALUES (?, ?, ?, ?, ?);
+INSERT INTO checkpoints (board, number, base, meaning, positions, taken) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: put_standing
 -- Checkpoint one state.
@@ -141,7 +141,7 @@ DELETE FROM checkpoints WHERE board = ? AND number < ?;
 
 -- name: checkpoints
 -- The checkpoints of a board.
-SELECT number, base, meaning, positions, complete FROM checkpoints WHERE board = ? ORDER BY number;
+SELECT number, base, meaning, positions, complete, taken FROM checkpoints WHERE board = ? ORDER BY number;
 
 -- name: put_ranking
 -- Say when a ranking with checkpointed states may be dropped.
@@ -164,6 +164,39 @@ SELECT window, window_id, segment, expiry FROM rankings WHERE board = ?;
 SELECT player, score, since FROM standings
 WHERE board = ? AND window = ? AND window_id = ? AND segment = ? AND checkpoint BETWEEN ? AND ? AND player > ?
 ORDER BY player LIMIT ?;
+
+-- name: standings_of
+-- The states of some players (a JSON list) in a ranking, and the checkpoints that they belong to.
+SELECT player, score, since, checkpoint FROM standings
+WHERE board = ? AND window = ? AND window_id = ? AND segment = ? AND player IN (SELECT value FROM json_each(?));
+
+-- name: page_desc
+-- The checkpointed rows of a ranking after the first ones, the highest score first. `ties` is 1, -1 or 0: earlier first, later first, neither.
+SELECT player, score, since FROM standings WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4
+ORDER BY score DESC, since * ?5, player DESC LIMIT ?6 OFFSET ?7;
+
+-- name: page_asc
+-- The same, the lowest score first.
+SELECT player, score, since FROM standings WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4
+ORDER BY score, since * ?5, player LIMIT ?6 OFFSET ?7;
+
+-- name: ahead_desc
+-- How many rows of a ranking are ahead of one, how many have a better score, how many better scores there are, and how many rows.
+SELECT
+    COALESCE(SUM(score > ?7 OR (score = ?7 AND (since * ?5 < ?8 * ?5 OR (since * ?5 = ?8 * ?5 AND player > ?6)))), 0),
+    COALESCE(SUM(score > ?7), 0), COUNT(DISTINCT CASE WHEN score > ?7 THEN score END), COUNT(*)
+FROM standings WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4;
+
+-- name: ahead_asc
+-- The same, the lowest score first.
+SELECT
+    COALESCE(SUM(score < ?7 OR (score = ?7 AND (since * ?5 < ?8 * ?5 OR (since * ?5 = ?8 * ?5 AND player < ?6)))), 0),
+    COALESCE(SUM(score < ?7), 0), COUNT(DISTINCT CASE WHEN score < ?7 THEN score END), COUNT(*)
+FROM standings WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4;
+
+-- name: count_standings
+-- How many rows of a ranking have a score in a range.
+SELECT COUNT(*) FROM standings WHERE board = ? AND window = ? AND window_id = ? AND segment = ? AND score BETWEEN ? AND ?;
 
 -- name: profiles
 -- The profiles recorded since a moment.
