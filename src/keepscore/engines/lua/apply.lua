@@ -53,13 +53,12 @@ for b, batch in ipairs(batches) do
   if #unready > 0 and not batch.done then return cmsgpack.pack({'dense', b, unready}) end
 end
 
--- A score and an amount together. Levels add up as decay.py says, operation by operation.
-local WORTHLESS = -9007199254740991
-local function added(score, amount, scale)
-  if not scale then return score + amount end
-  local high, low = math.max(score, amount), math.min(score, amount)
-  if low == WORTHLESS then return high end
-  return high + math.floor(math.log(1 + 2 ^ ((low - high) / scale)) / math.log(2) * scale + 0.5)
+-- Two levels together, as decay.py adds them, operation by operation.
+local WORTHLESS, LN2 = -9007199254740991, math.log(2)
+local function added(a, b, scale)
+  if a < b then a, b = b, a end
+  if b == WORTHLESS then return a end
+  return a + math.floor(math.log(1 + 2 ^ ((b - a) / scale)) / LN2 * scale + 0.5)
 end
 
 -- The fold of each operator: the new state, or nothing where the player has to be restated.
@@ -77,12 +76,13 @@ function folds.first(desc, score, since, set, amount, time)
   return score, since
 end
 function folds.sum(desc, score, since, set, amount, time, mine, scale)
-  return added(score, amount, scale), math.max(since, time)
+  return scale and added(score, amount, scale) or score + amount, math.max(since, time)
 end
 -- Which of two events of one time comes first is for the ledger to say, unless both are of this batch.
 function folds.last(desc, score, since, set, amount, time, mine, scale)
   if time < since or (time == since and not mine) then return nil end
-  return set and amount or added(score, amount, scale), time
+  if set then return amount, time end
+  return scale and added(score, amount, scale) or score + amount, time
 end
 
 local function ranks(r, desc, kind, member, score)
