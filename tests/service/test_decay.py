@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,7 +13,12 @@ import httpx
 import pytest
 
 from keepscore import Board, Leaderboards
+from keepscore.answers import Receipt
 from keepscore.engines.embedded import EmbeddedEngine
+from keepscore.errors import EngineUnavailable, InvalidScore
+from keepscore.guard import check_submission
+from keepscore.scoring import Kind
+from keepscore.tickets import Ticket
 from keepscore.web.app import make_app
 from tests.service.redis_places import open_redis
 
@@ -225,6 +231,44 @@ async def test_a_wrong_level_is_found_and_told_as_a_score(run: Open) -> None:
         (difference,) = (await service.lb.verify("wrong")).differences
         assert difference.ledger.startswith("100 (level ")
         assert difference.engine.startswith("200 (level ")
+
+
+async def test_what_is_recorded_and_not_ranked_yet_is_told_as_it_is_worth(run: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(batches: object) -> None:
+        raise EngineUnavailable("the engine is away")
+
+    async with run(Board("pending", operator="sum", decay=WEEK)) as service:
+        send = partial(service.post, "/v1/boards/pending/increments", player_id="a", amount=100)
+        with monkeypatch.context() as broken:
+            broken.setattr(service.lb._engine, "apply", away)
+            receipt = await send(202, at="2026-11-08T12:00:00Z")
+        assert (receipt["score"], receipt["rank"], receipt["pending"]) == (50, None, True)
+        assert (await send())["score"] == 150
+
+
+async def test_what_waits_while_a_board_gets_decay_is_taken_by_the_new_definition(run: Open) -> None:
+    boards = [Board("wait-sum", operator="sum"), Board("wait-last", operator="last"), Board("wait-best")]
+    async with run(*boards) as service:
+        lb = service.lb
+        olds = {board.name: lb._catalog[board.name] for board in boards}
+        for board in boards:
+            await lb.put_board(Board(board.name, operator=board.operator, decay=WEEK))
+
+        async def late(name: str, kind: Kind, amount: int) -> Receipt:
+            """Submit what was checked by the old definition."""
+            submission = check_submission(olds[name], "a", kind, amount, NOON)
+            answer = asyncio.get_running_loop().create_future()
+            receipt: Receipt = await lb._writer.submit(Ticket([(0, submission)], [], None, True, False, answer))
+            return receipt
+
+        with pytest.raises(InvalidScore, match="send an amount"):
+            await late("wait-sum", "score", 5)
+        with pytest.raises(InvalidScore, match="amount = -5 is outside the bounds of board 'wait-last'"):
+            await late("wait-last", "increment", -5)
+        assert (await late("wait-sum", "increment", 5)).score == 5
+        # Nothing looks at the score of such a submission again; it is worth nothing.
+        assert (await late("wait-best", "score", -5)).score == 0
+        assert all([(await lb.verify(board.name)).ok for board in boards])
 
 
 @pytest.mark.parametrize(("ties", "layout"), [("first", "timed"), ("last", "timed"), ("player", "plain")])
