@@ -1,10 +1,10 @@
 """Keepscore: real-time leaderboards, durable, exact and fast."""
 
-from keepscore.boards import Board, Window
+from keepscore.boards import Board, Decay, Window
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import Leaderboards
 
-__all__ = ["Board", "Entry", "KeepscoreError", "Leaderboards", "Window", "__version__"]
+__all__ = ["Board", "Decay", "Entry", "KeepscoreError", "Leaderboards", "Window", "__version__"]
 
 __version__ = "0.1.0"

@@ -5,13 +5,16 @@ Each raises a ValueError that says what is allowed, as `duration_ms` does; `boar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from string import Formatter
 
 from cronsim import CronSim, CronSimError
 
-__all__ = ["brief", "check_cron", "check_template", "check_type", "season_moment"]
+from keepscore.decay import MAX_HALF_LIFE, MIN_HALF_LIFE
+from keepscore.durations import duration_ms
+
+__all__ = ["brief", "check_cron", "check_template", "check_type", "half_life_of", "season_moment"]
 
 #: Characters of a value that a message shows.
 MAX_SHOWN = 200
@@ -82,6 +85,21 @@ def check_cron(cron: str) -> None:
         raise ValueError(example) from None
     if first is None:
         raise ValueError(f"it never comes; {example}")
+
+
+def half_life_of(operator: str, order: str, decay: object) -> str:
+    """The half-life in a table that says how scores decay, for a board of that operator and order."""
+    if not isinstance(decay, Mapping) or list(decay) != ["half_life"]:
+        raise ValueError("give a table with half_life and nothing else")
+    text: object = decay["half_life"]
+    if type(text) is not str:
+        raise ValueError(f"half_life: expected `str`, got `{type(text).__name__}`")
+    if not MIN_HALF_LIFE <= duration_ms(text) <= MAX_HALF_LIFE:
+        raise ValueError(f"half_life: allowed are 1h to {MAX_HALF_LIFE // 86_400_000}d")
+    if operator == "first" or order == "asc":
+        field, value = ("operator", operator) if operator == "first" else ("order", order)
+        raise ValueError(f"it is for high scores of operator best, sum or last, and this board has {field} = {value!r}")
+    return text
 
 
 def season_moment(zone: tzinfo, text: str) -> datetime:

@@ -17,15 +17,18 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import force_setattr
 
-from keepscore.board_checks import brief, check_cron, check_template, check_type, season_moment
+from keepscore.board_checks import brief, check_cron, check_template, check_type, half_life_of, season_moment
+from keepscore.decay import HalfLife
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
 
 __all__ = [
+    "DECAY_FIELDS",
     "FIELDS",
     "MAX_SCORE",
     "WINDOW_FIELDS",
     "Board",
+    "Decay",
     "Operator",
     "Order",
     "RankKind",
@@ -68,8 +71,9 @@ FIELDS: dict[str, str] = {
     "timezone": "the IANA time zone in which windows begin and end, such as 'Europe/Berlin'",
     "week_start": "the day on which weeks begin, monday to sunday",
     "segments": "the attributes by which the board is also ranked apart, such as ['region', 'country']",
-    "min_score": "the lowest score that is taken; without it, -max_score",
+    "min_score": "the lowest score that is taken; without it, -max_score, and 0 on a board with decay",
     "max_score": "the highest score that is taken",
+    "decay": "how scores lose worth with time, such as {half_life = '7d'}; without it, they keep it",
     "grace": "how long after a window's end late scores are taken, such as '1h'",
     "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
     "also": "other boards to which every submission is sent on",
@@ -86,8 +90,11 @@ WINDOW_FIELDS: dict[str, str] = {
     "cron": "season only: when a new season starts, as a cron expression in the board's time zone",
 }
 
+#: What each field of a decay means.
+DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half of their worth, such as '7d'"}
+
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments")
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay")
 
 #: The type of each field that is not a choice, as `check_type` names it.
 _TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
@@ -124,6 +131,12 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     cron: str | None = None
 
 
+class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the scores of a board lose worth with time."""
+
+    half_life: str
+
+
 class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     """The definition of a board. Whoever makes it, it is checked, and `windows` is a list where all of them are plain.
 
@@ -146,6 +159,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     segments: list[str] = []
     min_score: int | float | None = None
     max_score: int | float | None = None
+    decay: Decay | None = None
     grace: str = "1h"
     consistency: Consistency = "eventual"
     also: list[str] = []
@@ -163,7 +177,12 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             self.zone  # noqa: B018 - looks the zone up
         except (OSError, ValueError, KeyError, ImportError):
             raise self._wrong("timezone", self.timezone, "write an IANA name such as 'UTC' or 'America/New_York'") from None
+        if self.decay is not None:
+            given = msgspec.structs.asdict(self.decay) if isinstance(self.decay, Decay) else self.decay
+            force_setattr(self, "decay", Decay(self._checked("decay", given, partial(half_life_of, self.operator, self.order))))
         low, high = self.bounds
+        if low < 0 and self.decay is not None:
+            raise self._wrong("min_score", self.min_score, "a board with decay has no scores below 0")
         if low > high:
             raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
         force_setattr(self, "windows", self._canonical_windows())
@@ -300,11 +319,18 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         return duration_ms(self.resolution)
 
     @cached_property
+    def half_life(self) -> HalfLife | None:
+        """How scores decay; where they do, engines keep levels in the place of scores."""
+        return None if self.decay is None else HalfLife(duration_ms(self.decay.half_life))
+
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         """Lowest and highest score, as stored. Where only the highest is given, the lowest is as far on the other side of zero."""
         high = MAX_SCORE if self.max_score is None else self._bound("max_score", self.max_score)
         if self.min_score is not None:
             return self._bound("min_score", self.min_score), high
+        if self.decay is not None:
+            return 0, high
         return -high if high > 0 else -MAX_SCORE, high
 
     def _bound(self, field: str, value: int | float) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from keepscore.boards import Board
+from keepscore.boards import Board, Score
 from keepscore.durations import duration_ms
 from keepscore.engines.base import Ranking, Update
 from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
@@ -88,7 +88,15 @@ class LiveBoard:
         self.is_strong = self.board.consistency == "strong"
         #: How long rankings of a window are kept after their last score, where that is limited (milliseconds).
         self.ttls = {name: duration_ms(window.ttl) for name, window in self.board.periods.items() if window.ttl is not None}
+        self.half_life = self.board.half_life
+        #: Whether scores are shown as they are stored.
+        self.is_plain = not self.board.decimals and self.half_life is None
         self._positions: dict[int, CalendarPosition] = {}
+
+    def shown_at(self, now: int) -> Callable[[int], Score]:
+        """How scores that an engine keeps are shown at a moment."""
+        shown, half_life = self.board.shown, self.half_life
+        return shown if half_life is None else lambda level: shown(half_life.score(level, now))
 
     def position(self, moment: int) -> CalendarPosition:
         """What the calendar says of a moment."""
@@ -109,6 +117,8 @@ class LiveBoard:
         _, _, _, player, kind, amount, at, received, segments, _, _ = event
         if route is None:
             route = self.route(at, segments)
+        if self.half_life is not None:
+            amount = self.half_life.level(amount, at)
         return Update(player, kind, amount, cut(self.board, at), received, route[1], len(route[0]), self.expiries(route, received), ranked)
 
     def expiries(self, route: Route, received: int) -> tuple[int, ...]:

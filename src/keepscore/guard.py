@@ -22,7 +22,7 @@ from keepscore.errors import (
 )
 from keepscore.scoring import Kind
 
-__all__ = ["Submission", "check_key", "check_name", "check_open", "check_player", "check_submission"]
+__all__ = ["Submission", "check_decaying", "check_key", "check_name", "check_open", "check_player", "check_submission"]
 
 #: Bytes of a player id, of a game id, of an idempotency key.
 MAX_ID = 128
@@ -70,6 +70,8 @@ def check_submission(
     board = live.board
     if kind == "increment" and board.operator in ("best", "first"):
         raise NotIncrementable(f"board {board.name!r} has operator {board.operator!r} and takes scores, not increments: send 'score'")
+    if live.half_life is not None:
+        check_decaying(live, kind)
     if type(amount) is int and not board.decimals and board.bounds[0] <= amount <= board.bounds[1]:
         number: int = amount
     else:
@@ -86,6 +88,12 @@ def check_submission(
     if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA:
         raise InvalidField(f"metadata is larger than {MAX_METADATA} bytes of JSON")
     return Submission(live, who, kind, number, moment, now, route, dict(segments) if segments else None, game_id, metadata, backfill)
+
+
+def check_decaying(live: LiveBoard, kind: Kind) -> None:
+    """Refuse a correction on a board with decay: the difference to a score that shrinks is another at every moment, and may be below 0."""
+    if kind == "score" and live.board.operator == "sum":
+        raise InvalidScore(f"score cannot be set on board {live.name!r}, which is a sum with decay: send an amount, as an increment")
 
 
 def check_player(player: object) -> str:
@@ -131,8 +139,10 @@ def _stored(live: LiveBoard, kind: Kind, amount: int | float | Decimal) -> int:
         raise InvalidScore(f"{field} = {amount!r} is not a number")
     number = live.board.stored(amount, field)
     low, high = live.board.bounds
-    if kind == "score" and not low <= number <= high:
+    # What adds up with decay shrinks by itself: there the bounds are those of the amounts.
+    if (kind == "score" or live.half_life is not None) and not low <= number <= high:
         bounds = f"{live.board.shown(low)} to {live.board.shown(high)}"
+        bounds += ", as it has decay" if live.half_life is not None and number < 0 else ""
         raise InvalidScore(f"{field} = {amount} is outside the bounds of board {live.name!r}: {bounds}")
     return number
 

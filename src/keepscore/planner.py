@@ -7,7 +7,7 @@ from typing import NamedTuple
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Ranking, RankingEngine, Update
 from keepscore.errors import EngineUnavailable, InvalidScore, NotIncrementable, UnknownBoard
-from keepscore.guard import Submission, check_open
+from keepscore.guard import Submission, check_decaying, check_open
 from keepscore.ledgers.base import Ledger
 from keepscore.replay import restated
 from keepscore.scoring import Event, Kind
@@ -88,6 +88,8 @@ class Planner:
         if not own and not submission.backfill:
             check_open(target, route, submission.at, submission.received)
         kind, amount = submission.kind, submission.amount
+        if target.half_life is not None:
+            return _decaying_amount(target, kind, amount, own)
         if kind == "score" and board.operator != "sum":
             low, high = board.bounds
             if not low <= amount <= high:
@@ -125,3 +127,15 @@ class Planner:
             live = next(live for live in self._catalog if live.id == ranking.board)
             state = await restated(self._ledger, live, player, ranking, await self._ledger.positions(live.id))
         return 0 if state is None else state.score
+
+
+def _decaying_amount(target: LiveBoard, kind: Kind, amount: int, own: bool) -> tuple[Kind, int]:
+    """What a submission means on a board with decay, where bounds are those of single amounts."""
+    if own:
+        check_decaying(target, kind)
+    low, high = target.board.bounds
+    if not low <= amount <= high:
+        raise InvalidScore(
+            f"{'score' if kind == 'score' else 'amount'} = {target.board.shown(amount)} is outside the bounds of board {target.name!r}"
+        )
+    return "increment" if target.board.operator == "sum" else kind, amount

@@ -66,6 +66,8 @@ class Reader:
         self._epoch = 0
         #: Views by their names, and the moments from and until which the names mean them.
         self._views: dict[tuple[str | None, ...], tuple[int, int, View]] = {}
+        #: Boards that are looked at whose scores decay, by id.
+        self._decaying: set[int] = set()
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
         #: Names of players, by id.
         self.names: dict[str, str] = {}
@@ -92,10 +94,12 @@ class Reader:
         self._versions.clear()
         self._tags.clear()
         self._views.clear()
+        self._decaying.clear()
 
     def version(self, ranking: Ranking) -> tuple[int, int, int]:
-        """What changes whenever an answer from this ranking may; where other processes may change it unheard, every second."""
-        return self._epoch, self._versions.get(ranking, 0), self._clock() // 1000 if self._shared else 0
+        """What changes whenever an answer from this ranking may: every second where scores decay, or others may change it unheard."""
+        ticking = self._shared or ranking.board in self._decaying
+        return self._epoch, self._versions.get(ranking, 0), self._clock() // 1000 if ticking else 0
 
     def tag(self, ranking: Ranking) -> bytes:
         """The version as an HTTP entity tag, which no other process gives to anything else."""
@@ -104,7 +108,9 @@ class Reader:
             if len(self._tags) >= MAX_REMEMBERED:
                 self._tags.clear()
             version = "-".join(map(str, self.version(ranking)))
-            tag = self._tags[ranking] = f'"{self._instance}-{version}-{ranking.window_id}"'.encode()
+            tag = f'"{self._instance}-{version}-{ranking.window_id}"'.encode()
+            if ranking.board not in self._decaying:
+                self._tags[ranking] = tag
         return tag
 
     async def shared(self, key: Hashable, ranking: Ranking, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -132,6 +138,8 @@ class Reader:
         if known is not None and known[0] <= now < known[1]:
             return known[2]
         live = self._catalog[board]
+        if live.half_life is not None:
+            self._decaying.add(live.id)
         if rank is not None and rank not in get_args(RankKind):
             raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
         ranking = live.ranking(window, window_id, segment, now)
@@ -155,12 +163,13 @@ class Reader:
             raise InvalidPage("give offset or cursor, not both")
         else:
             page = await self._engine.page_after(view.ranking, self._opened(view, cursor), limit)
+        now = self._clock()
         more = page.rows and page.first.unique - 1 + len(page.rows) < page.total
         return Top(
             *view.labels,
             page.total,
-            _time(self._clock()),
-            self._standings(view, page),
+            _time(now),
+            self._standings(view, page, now),
             self._sealed(view, page.rows[-1]) if more else None,
         )
 
@@ -178,7 +187,7 @@ class Reader:
         near = await self._around(view, unique, around) if around else []
         # Written out, field by field: the hottest answer.
         board, window, window_id, segment = view.labels
-        definition = view.live.board
+        live = view.live
         return PlayerPlace(
             board,
             window,
@@ -187,7 +196,7 @@ class Reader:
             player,
             self.names.get(player),
             unique if view.rank == "unique" else place.standard if view.rank == "standard" else place.dense,
-            definition.shown(place.score) if definition.decimals else place.score,
+            place.score if live.is_plain else live.shown_at(self._clock())(place.score),
             _since(place.since),
             percentile(unique, total),
             total,
@@ -205,7 +214,8 @@ class Reader:
 
     async def _around(self, view: View, unique: int, around: int) -> list[Standing]:
         first = max(0, unique - 1 - around)
-        return self._standings(view, await self._engine.page(view.ranking, first, unique + around - first))
+        page = await self._engine.page(view.ranking, first, unique + around - first)
+        return self._standings(view, page, self._clock())
 
     async def lookup(self, view: View, players: Sequence[str]) -> Lookup:
         """Some players, in the order of their ranks. O(log N) each."""
@@ -215,7 +225,7 @@ class Reader:
         places = await self._engine.places(view.ranking, wanted, view.rank)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
         found.sort(key=lambda pair: pair[0].unique)
-        shown = view.live.board.shown
+        shown = view.live.shown_at(self._clock())
         standings = [
             Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _since(p.since), 0) for p, player in found
         ]
@@ -224,16 +234,18 @@ class Reader:
         return Lookup(*view.labels, total, standings, missing)
 
     async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
-        """How many players have a score from `low` to `high`. O(log N)."""
-        stored = view.live.board.stored
-        bounds = [None if bound is None else stored(bound, name) for name, bound in (("min", low), ("max", high))]
-        return Count(*view.labels, low, high, await self._engine.count(view.ranking, *bounds))
+        """How many players are shown with a score from `low` to `high`. O(log N)."""
+        stored, half_life = view.live.board.stored, view.live.half_life
+        lowest, highest = (None if bound is None else stored(bound, name) for name, bound in (("min", low), ("max", high)))
+        if half_life is not None:
+            lowest, highest = half_life.levels(lowest, highest, self._clock())
+        return Count(*view.labels, low, high, await self._engine.count(view.ranking, lowest, highest))
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 
-    def _standings(self, view: View, page: Page) -> list[Standing]:
+    def _standings(self, view: View, page: Page, now: int) -> list[Standing]:
         ranks = number_rows(view.rank, page.first, page.rows)
-        shown, name = view.live.board.shown, self.names.get
+        shown, name = view.live.shown_at(now), self.names.get
         return [
             Standing(rank, player, name(player), shown(score), _since(since), 0)
             for rank, (player, score, since) in zip(ranks, page.rows, strict=True)

@@ -1,8 +1,9 @@
-"""Answers to submissions."""
+"""Answers to submissions. Scores that decay are told as they are when the submission comes."""
 
 from __future__ import annotations
 
 from keepscore.answers import Receipt, WindowReceipt
+from keepscore.boards import Score
 from keepscore.engines.base import Change, RankingEngine
 from keepscore.ordering import percentile
 from keepscore.planner import Plan
@@ -13,7 +14,7 @@ __all__ = ["pending_receipt", "present_receipt", "receipt"]
 def receipt(plan: Plan, changes: list[Change]) -> Receipt:
     """The answer to a submission whose changes are known, one for each window."""
     live = plan.boards[0]
-    exact = live.board.shown if live.board.decimals else None
+    exact = None if live.is_plain else live.shown_at(plan.submission.received)
     windows: dict[str, WindowReceipt] = {}
     for span, change in zip(plan.submission.route.spans, changes, strict=True):
         previous, rank, total = change.previous, change.rank, change.total
@@ -26,28 +27,34 @@ def receipt(plan: Plan, changes: list[Change]) -> Receipt:
 async def present_receipt(plan: Plan, engine: RankingEngine, changes: list[Change]) -> Receipt:
     """The answer to a submission from where the player stands now; what was before comes from `changes`, where there are any."""
     live, submission = plan.boards[0], plan.submission
+    shown = live.shown_at(submission.received)
     windows: dict[str, WindowReceipt] = {}
     for i, span in enumerate(submission.route.spans):
         (place,) = await engine.places(submission.route.rankings[i], [submission.player], live.board.rank)
         if place is None:
-            windows[span.window] = WindowReceipt(span.id, live.board.shown(submission.amount), None, None, None, None, None)
+            windows[span.window] = WindowReceipt(span.id, _given(plan), None, None, None, None, None)
             continue
         rank: int = getattr(place, live.board.rank)
         previous = changes[i].previous if changes else rank
         moved = 0 if previous is None else previous - rank
         share = percentile(place.unique, place.total)
-        windows[span.window] = WindowReceipt(span.id, live.board.shown(place.score), rank, previous, moved, share, place.total)
-    updated = bool(changes) and live.board.shown(changes[0].score) != next(iter(windows.values())).score
+        windows[span.window] = WindowReceipt(span.id, shown(place.score), rank, previous, moved, share, place.total)
+    updated = bool(changes) and shown(changes[0].score) != next(iter(windows.values())).score
     return _with_headline(plan, windows, updated)
 
 
 def pending_receipt(plan: Plan) -> Receipt:
     """The answer to a submission that is recorded and not ranked yet."""
-    shown = plan.boards[0].board.shown(plan.submission.amount)
-    windows = {span.window: WindowReceipt(span.id, shown, None, None, None, None, None) for span in plan.submission.route.spans}
+    windows = {span.window: WindowReceipt(span.id, _given(plan), None, None, None, None, None) for span in plan.submission.route.spans}
     receipt = _with_headline(plan, windows, False)
     receipt.pending = True
     return receipt
+
+
+def _given(plan: Plan) -> Score:
+    """The score or amount that was submitted, as it is when it comes."""
+    live, (_, _, _, amount, at, received, *_) = plan.boards[0], plan.submission
+    return live.shown_at(received)(amount if live.half_life is None else live.half_life.level(amount, at))
 
 
 def _with_headline(plan: Plan, windows: dict[str, WindowReceipt], updated: bool) -> Receipt:

@@ -84,7 +84,7 @@ class _Folder:
             if expiry > self.expiries.get(ranking, 0):
                 self.expiries[ranking] = expiry
             states = self.states.setdefault(ranking, {})
-            state = self.fold(states.get(event.player), event.kind, event.amount, update.at)
+            state = self.fold(states.get(event.player), event.kind, update.amount, update.at)
             if state is None:
                 self.late.add((ranking, event.player))
             else:

@@ -4,6 +4,9 @@
 an event that is older than the state answers None, which means: restate this player from all of the events. Times are cut to the
 board's resolution before they get here (`cut`).
 
+On a board with decay, what is folded and kept are levels (`decay.py`) instead of scores: `amount_of` makes one of an event. They add up
+rounded, so that states of the same events may differ a little with their order: `same_state` says what is taken for equal.
+
 Among `last` events of one cut time the writer and the number decide. Where one writer at a time applies events, and a later one has a
 higher id, that is the order of arrival. An engine that several writers share at once cannot know, and has such a player restated.
 """
@@ -14,8 +17,9 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from keepscore.boards import Board
+from keepscore.decay import HalfLife
 
-__all__ = ["NO_TIME", "Event", "Fold", "Kind", "State", "cut", "fold_all", "fold_for"]
+__all__ = ["NO_TIME", "Event", "Fold", "Kind", "State", "amount_of", "cut", "fold_all", "fold_for", "same_state"]
 
 #: The time of a state whose time an engine does not keep. No event has it.
 NO_TIME = -1
@@ -25,7 +29,7 @@ Kind = Literal["score", "increment", "correction"]
 
 
 class State(NamedTuple):
-    """The score of one player in one ranking, and since when (milliseconds)."""
+    """The score of one player in one ranking (on a board with decay its level), and since when (milliseconds)."""
 
     score: int
     since: int
@@ -56,12 +60,26 @@ def cut(board: Board, at: int) -> int:
     return at - at % board.resolution_ms
 
 
+def amount_of(board: Board, event: Event) -> int:
+    """What an event brings, as folds take it: its amount or, on a board with decay, the level of it."""
+    return event.amount if board.half_life is None else board.half_life.level(event.amount, event.at)
+
+
+def same_state(board: Board, one: State | None, other: State | None) -> bool:
+    """Whether two states say the same: with sums of levels, within the tolerance of the half-life; else exactly."""
+    if one is None or other is None or board.half_life is None or board.operator == "best":
+        return one == other
+    return one.since == other.since and abs(one.score - other.score) <= board.half_life.tolerance
+
+
 def fold_for(board: Board) -> Fold:
     """The fold of a board's operator and order."""
     if board.operator == "best":
         return _best_low if board.order == "asc" else _best_high
     if board.operator == "first":
         return _first_low if board.order == "asc" else _first_high
+    if board.half_life is not None:
+        return _decaying(board.half_life, _sum if board.operator == "sum" else _last)
     return _sum if board.operator == "sum" else _last
 
 
@@ -104,10 +122,22 @@ def _last(state: State | None, kind: Kind, amount: int, at: int) -> State | None
     return State(amount if kind == "score" else state[0] + amount, at)
 
 
+def _decaying(half_life: HalfLife, fold: Fold) -> Fold:
+    """A fold of amounts that add up, for levels."""
+
+    def decaying(state: State | None, kind: Kind, amount: int, at: int) -> State | None:
+        if state is None or (kind == "score" and fold is _last):
+            return fold(state, kind, amount, at)
+        # What an amount adds to a level depends on the level.
+        return fold(state, kind, half_life.add(state[0], amount) - state[0], at)
+
+    return decaying
+
+
 def fold_all(board: Board, events: Iterable[Event]) -> State | None:
     """The state of one player in one ranking from all of that player's events there, given in any order. O(n log n)."""
     fold = fold_for(board)
     state: State | None = None
     for event in sorted(events, key=lambda e: (cut(board, e.at), e.writer, e.n)):
-        state = fold(state, event.kind, event.amount, cut(board, event.at))
+        state = fold(state, event.kind, amount_of(board, event), cut(board, event.at))
     return state

@@ -12,7 +12,7 @@ from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.quiet import Quiet
 from keepscore.replay import fold_ledger, restated
-from keepscore.scoring import NO_TIME, State
+from keepscore.scoring import NO_TIME, State, same_state
 
 __all__ = ["verify_board"]
 
@@ -27,6 +27,9 @@ TRIES, PAUSE = 30, 0.1
 async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, quiet: Quiet) -> Verification:
     """Compare all that the engine shows of a board with the fold of its events. O(events + states).
 
+    Sums of levels, on boards with decay, are compared within the tolerance of the half-life, a millionth of the score: rounding makes
+    them depend a little on the order of the events.
+
     While it runs, scores come in: whoever differs is looked at once more with the writer held (`quiet`), one by one.
     """
     folded = await fold_ledger(ledger, live, await engine.applied(live.id) or {})
@@ -38,7 +41,7 @@ async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, n
         suspects = await _suspects(engine, live, ranking, dict(folded.states.get(ranking, {})))
         for suspect in suspects:
             if len(differences) < MAX_DIFFERENCES:
-                differences += await _settled(ledger, engine, live, ranking, suspect, quiet)
+                differences += await _settled(ledger, engine, live, ranking, suspect, now, quiet)
     differences += await _unapplied(ledger, engine, live, quiet)
     players = len(set().union(*folded.states.values()))
     return Verification(live.name, folded.events, len(folded.states), players, differences)
@@ -55,7 +58,10 @@ async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, ex
         for row in page.rows:
             key = codec.encode(row.player, row.score, max(row.since, 0))
             misplaced = last is not None and (key > last if live.board.order == "desc" else key < last)
-            if _told(expected.pop(row.player, None), timed) != (row.score, row.since) or misplaced:
+            told = _told(expected.pop(row.player, None), timed)
+            # Compared exactly first, which is quick and nearly always enough.
+            differs = told != (row.score, row.since) and not same_state(live.board, told, State(row.score, row.since))
+            if differs or misplaced:
                 found.append(row.player)
             last = key
         await asyncio.sleep(0)
@@ -63,7 +69,9 @@ async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, ex
     return [*found, *expected]
 
 
-async def _settled(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, quiet: Quiet) -> list[Difference]:
+async def _settled(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, now: int, quiet: Quiet
+) -> list[Difference]:
     """The difference that one player makes while nothing is on its way, if there is one."""
     async with quiet:
         for _ in range(TRIES):
@@ -72,11 +80,13 @@ async def _settled(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranki
             (shown,) = await engine.states(ranking, [player])
             (place,) = await engine.places(ranking, [player])
             row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
-            if wanted == shown and row == ([] if wanted is None else [Row(player, *wanted)]):
+            if same_state(live.board, wanted, shown) and row == ([] if shown is None else [Row(player, *shown)]):
                 return []
             if before == (await engine.applied(live.id) or {}):
                 break
-    return [Difference(ranking.window, ranking.window_id, ranking.segment or None, player, _text(wanted), _text(shown))]
+    return [
+        Difference(ranking.window, ranking.window_id, ranking.segment or None, player, _text(live, wanted, now), _text(live, shown, now))
+    ]
 
 
 async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: Quiet) -> list[Difference]:
@@ -101,5 +111,7 @@ def _told(state: State | None, timed: bool) -> State | None:
     return state if state is None or timed else state._replace(since=NO_TIME)
 
 
-def _text(state: State | None) -> str | None:
-    return state and f"{state.score} since {state.since}"
+def _text(live: LiveBoard, state: State | None, now: int) -> str | None:
+    if state is None or live.half_life is None:
+        return state and f"{state.score} since {state.since}"
+    return f"{live.half_life.score(state.score, now)} (level {state.score}) since {state.since}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keepscore.boards import FIELDS, WINDOW_FIELDS
+from keepscore.boards import DECAY_FIELDS, FIELDS, WINDOW_FIELDS
 from keepscore.config import SETTINGS, load_settings
 from tests.service.running import run
 
@@ -73,7 +73,7 @@ def test_every_setting_is_documented(name: str) -> None:
     assert f"KEEPSCORE_{name.replace('.', '_').upper()}" in found
 
 
-@pytest.mark.parametrize("name", [*FIELDS, *WINDOW_FIELDS])
+@pytest.mark.parametrize("name", [*FIELDS, *WINDOW_FIELDS, *DECAY_FIELDS])
 def test_every_field_of_a_board_is_documented(name: str) -> None:
     assert name in named("docs/configuration.md")
 

@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepscore.boards import FIELDS, MAX_SCORE, WINDOW_FIELDS, Board, Operator, Order, RankKind, Ties, Window, board_from_dict
+from keepscore.boards import (
+    DECAY_FIELDS,
+    FIELDS,
+    MAX_SCORE,
+    WINDOW_FIELDS,
+    Board,
+    Decay,
+    Operator,
+    Order,
+    RankKind,
+    Ties,
+    Window,
+    board_from_dict,
+)
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
 
@@ -14,7 +27,7 @@ from keepscore.errors import InvalidBoard, InvalidScore
 def test_a_name_is_all_that_a_board_needs():
     plain = {"name": "global", "operator": "best", "order": "desc", "decimals": 0, "ties": "first", "rank": "unique"}
     plain |= {"resolution": "1ms", "windows": ["all_time"], "timezone": "UTC", "week_start": "monday", "segments": []}
-    plain |= {"min_score": None, "max_score": None, "grace": "1h", "consistency": "eventual", "also": []}
+    plain |= {"min_score": None, "max_score": None, "decay": None, "grace": "1h", "consistency": "eventual", "also": []}
     assert Board("global").to_dict() == board_from_dict({"name": "global"}).to_dict() == plain
     assert list(plain) == list(FIELDS)
 
@@ -212,11 +225,60 @@ def test_a_long_value_is_cut_in_the_message():
         ("week_start", ["monday"]),
         ("windows", {"daily", "all_time"}),
         ("windows", Window()),
+        ("decay", "7d"),
+        ("decay", ["half_life"]),
     ],
 )
 def test_a_value_of_the_wrong_type_is_an_invalid_board_in_python_too(field, value):
     with pytest.raises(InvalidBoard, match=re.escape(f"'b': {field} = {value!r} cannot be used") + f".*{field} is "):
         Board("b", **{field: value})
+
+
+BAD_DECAYS = [
+    ({}, "give a table with half_life"),
+    ({"half_life": "7d", "floor": 5}, "give a table with half_life"),
+    ({"half_time": "7d"}, "give a table with half_life"),
+    ({"half_life": 7}, "half_life: expected `str`, got `int`"),
+    ({"half_life": None}, "half_life: expected `str`"),
+    ({"half_life": "a week"}, "is not a duration"),
+    ({"half_life": "59m"}, "half_life: allowed are 1h to 36500d"),
+    ({"half_life": "0s"}, "half_life: allowed are 1h to 36500d"),
+    ({"half_life": "36501d"}, "half_life: allowed are 1h to 36500d"),
+]
+
+
+@pytest.mark.parametrize(("decay", "words"), BAD_DECAYS)
+def test_a_decay_that_cannot_be_used_is_refused(decay, words):
+    with pytest.raises(InvalidBoard) as raised:
+        board_from_dict({"name": "b", "decay": decay})
+    for part in (f"'b': decay = {decay!r} cannot be used", words, f"decay is {FIELDS['decay']}"):
+        assert part in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"operator": "first"}, "this board has operator = 'first'"),
+        ({"order": "asc"}, "this board has order = 'asc'"),
+        ({"min_score": -1}, "min_score = -1 cannot be used; a board with decay has no scores below 0"),
+        ({"max_score": -1}, "it is above max_score = -1"),
+    ],
+)
+def test_what_does_not_go_with_decay_is_refused(fields, words):
+    with pytest.raises(InvalidBoard, match=words):
+        Board("b", decay=Decay("7d"), **fields)
+
+
+@pytest.mark.parametrize("operator", ["best", "sum", "last"])
+def test_a_board_with_decay_comes_back_from_plain_data(operator):
+    board = Board("b", operator=operator, decay=Decay("48h"))
+    assert board == Board("b", operator=operator, decay={"half_life": "48h"}) == board_from_dict(board.to_dict())
+    assert board.to_dict()["decay"] == {"half_life": "48h"}
+    assert board.same_meaning(board_from_dict(board.to_dict()))
+    assert not board.same_meaning(Board("b", operator=operator, decay=Decay("24h")))
+    assert board.bounds == (0, MAX_SCORE)
+    assert board.half_life.score(board.half_life.level(100, 0), 48 * 3_600_000) == 50
+    assert Board("b", operator=operator).half_life is None
 
 
 def test_plain_tables_and_tuples_are_taken_in_python():
@@ -270,6 +332,7 @@ def test_something_without_a_name_is_not_a_board(data):
 
 def test_every_field_of_a_window_has_its_meaning_written_down():
     assert list(WINDOW_FIELDS) == list(Window.__struct_fields__)
+    assert list(DECAY_FIELDS) == list(Decay.__struct_fields__)
 
 
 durations = st.builds("{}{}".format, st.integers(1, 999_999_999), st.sampled_from(["ms", "s", "m", "h", "d", "w"]))
@@ -332,6 +395,7 @@ def test_changes_of_looks_and_limits_keep_the_meaning_of_rankings():
 
 CHANGES = [{"operator": "sum"}, {"order": "asc"}, {"ties": "last"}, {"resolution": "1s"}, {"timezone": "Asia/Tokyo"}]
 CHANGES += [{"week_start": "sunday"}, {"segments": ["region"]}, {"windows": ["daily", "weekly"]}, {"windows": ["weekly"]}]
+CHANGES += [{"decay": {"half_life": "7d"}}]
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -29,6 +29,7 @@ class Update(NamedTuple):
 
     player: str
     kind: Kind
+    #: On a board with decay, the level of the amount.
     amount: int
     at: int
     #: When it came. A ranking whose time was over by then begins anew with it.

@@ -6,8 +6,9 @@
                earlier is ahead: one number breaks ties by itself.
     timed      member = time (6 bytes) + player id, and a hash from player id to that time: the member breaks ties.
 
-Each window has its layout, chosen from the definition. A ranking's key has companions: `keepscore:times:KEY`, the hash of times, and
-`keepscore:dense:KEY`, the distinct scores, once somebody has read ranks: dense ranks come with every read.
+On boards with decay the scores are levels (`decay.py`). Each window has its layout, chosen from the definition. A ranking's key has
+companions: `keepscore:times:KEY`, the hash of times, and `keepscore:dense:KEY`, the distinct scores, once somebody has read ranks: dense
+ranks come with every read.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def layout_of(board: Board, window: str) -> Layout:
     """The layout of one window's rankings."""
     if board.ties == "player":
         times = board.operator in ("first", "last")
-        return Layout("plain", 0, times, "ties = 'player': equal scores are in the order in which Redis has them")
+        levels = "; with decay, scores are kept as levels" if board.decay is not None else ""
+        return Layout("plain", 0, times, f"ties = 'player': equal scores are in the order in which Redis has them{levels}")
+    if board.decay is not None:
+        return Layout("timed", 0, True, f"ties = {board.ties!r} and decay: the level of a score needs all of the 53 bits that are exact")
     steps = _length(board, window) // board.resolution_ms + 1
     bits = steps.bit_length()
     largest = max(abs(bound) for bound in board.bounds)
@@ -167,4 +171,6 @@ def fingerprint(board: Board) -> str:
     """What rankings in Redis are made for: another one of these needs other keys, or other numbers in them."""
     windows = [(name, w.key, w.segment_key, w.start, w.end, w.cron, layout_of(board, name)[:3]) for name, w in board.periods.items()]
     meaning = [board.name, board.operator, board.order, board.ties, board.resolution, board.timezone, board.week_start, board.segments]
+    if board.decay is not None:
+        meaning.append(board.decay.half_life)
     return hashlib.blake2b(msgspec.json.encode([meaning, windows]), digest_size=8).hexdigest()

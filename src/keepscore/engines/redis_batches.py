@@ -39,7 +39,8 @@ def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callabl
         keys += names[:3]
         described.append((names.form, names.field, names.name))
     head = (epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
-    return Sent(keys, list(positions), (*head, described, routes, updates, batch.spool))
+    scale = False if board.half_life is None else board.half_life.scale
+    return Sent(keys, list(positions), (*head, described, routes, updates, scale, batch.spool))
 
 
 def received(sent: Sent, outcomes: Iterable[Any]) -> list[Outcome]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from keepscore import __version__
-from keepscore.boards import FIELDS, WINDOW_FIELDS, Board, Window
+from keepscore.boards import DECAY_FIELDS, FIELDS, WINDOW_FIELDS, Board, Decay, Window
 from keepscore.web.bodies import BatchBody, EntryBody
 from keepscore.web.http import NoBody, NoQuery, Route
 from keepscore.web.problems import Problem
@@ -70,11 +70,10 @@ def describe(routes: list[Route]) -> dict[str, Any]:
 
 
 def _describe_boards(components: dict[str, Any]) -> None:
-    board, window = components["Board"], components["Window"]
-    for field, meaning in FIELDS.items():
-        board["properties"][field]["description"] = meaning
-    for field, meaning in WINDOW_FIELDS.items():
-        window["properties"][field]["description"] = meaning
+    board = components["Board"]
+    for kind, fields in ((Board, FIELDS), (Window, WINDOW_FIELDS), (Decay, DECAY_FIELDS)):
+        for field, meaning in fields.items():
+            components[kind.__name__]["properties"][field]["description"] = meaning
     board["properties"]["version"] = {"type": "integer", "description": "how often the definition was changed, from 1"}
     # The address has the name.
     board["required"] = []

@@ -2,10 +2,11 @@
 --
 -- KEYS     for each batch: watermarks, list of rankings, spool, late players; then for each of its rankings: key, times, dense
 -- ARGV[1]  msgpack: {now, batches}; a batch is {epoch, writer, after, upto, operator, desc, rank, rankings, routes,
---          updates, what the spool gets or ''}:
+--          updates, scale, what the spool gets or ''}:
 --            ranking  {form, field, name of the key}
 --            route    {positions in rankings, expiries, how many of them are wholes}
 --            update   {player, is a set, amount, at, received, route, ranked}
+--            scale    units of a doubling where scores and amounts are levels, on a board with decay; else false
 -- Answers  msgpack: {'ok', outcomes of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
 --          {'foreign', key, size}: the key holds players, and the list does not know it
 --            outcome  {changes, positions of rankings to restate}; a change is {score, updated, previous or -1, rank, unique, total}
@@ -53,6 +54,14 @@ for b, batch in ipairs(batches) do
   if #unready > 0 and not batch.done then return cmsgpack.pack({'dense', b, unready}) end
 end
 
+-- Two levels together, as decay.py adds them, operation by operation.
+local WORTHLESS, LN2 = -9007199254740991, math.log(2)
+local function added(a, b, scale)
+  if a < b then a, b = b, a end
+  if b == WORTHLESS then return a end
+  return a + math.floor(math.log(1 + 2 ^ ((b - a) / scale)) / LN2 * scale + 0.5)
+end
+
 -- The fold of each operator: the new state, or nothing where the player has to be restated.
 local folds = {}
 function folds.best(desc, score, since, set, amount, time)
@@ -67,13 +76,14 @@ function folds.first(desc, score, since, set, amount, time)
   if time < since or (time == since and better) then return amount, time end
   return score, since
 end
-function folds.sum(desc, score, since, set, amount, time)
-  return score + amount, math.max(since, time)
+function folds.sum(desc, score, since, set, amount, time, mine, scale)
+  return scale and added(score, amount, scale) or score + amount, math.max(since, time)
 end
 -- Which of two events of one time comes first is for the ledger to say, unless both are of this batch.
-function folds.last(desc, score, since, set, amount, time, mine)
+function folds.last(desc, score, since, set, amount, time, mine, scale)
   if time < since or (time == since and not mine) then return nil end
-  return set and amount or score + amount, time
+  if set then return amount, time end
+  return scale and added(score, amount, scale) or score + amount, time
 end
 
 local function ranks(r, desc, kind, member, score)
@@ -103,7 +113,7 @@ end
 local NOTHING = {}
 local answers = {}
 for b, batch in ipairs(batches) do
-  local _, writer, _, upto, operator, desc, kind, _, routes, updates = unpack(batch)
+  local _, writer, _, upto, operator, desc, kind, _, routes, updates, scale = unpack(batch)
   local fold = folds[operator]
   local outcomes = {}
   if batch.done then updates = NOTHING end
@@ -127,7 +137,7 @@ for b, batch in ipairs(batches) do
       if not score then
         score, since = amount, time
       else
-        score, since = fold(desc, score, since, set, amount, time, state[4])
+        score, since = fold(desc, score, since, set, amount, time, state[4], scale)
         if not score then
           if restate == NOTHING then restate = {} end
           restate[#restate + 1] = position
@@ -160,7 +170,7 @@ for b, batch in ipairs(batches) do
         if r.expiry > 0 then expire(r, r.expiry - now) end
       end
     end
-    if batch[11] ~= '' then call('XADD', batch.spool, '*', 'events', batch[11]) end
+    if batch[12] ~= '' then call('XADD', batch.spool, '*', 'events', batch[12]) end
     call('HSET', batch.marks, writer, upto)
   end
   answers[b] = outcomes
