@@ -32,6 +32,8 @@ ENDING = 3000
 OLDEST = 14
 #: The advisory lock of those who use the ledger: one alone, or several that share it.
 IN_USE = 0x6B656570
+#: How often it is tried, and the seconds between.
+LOCK_TRIES, LOCK_PAUSE = 5, 0.1
 
 T = TypeVar("T")
 
@@ -72,12 +74,16 @@ class Connections:
         """Let go of everything."""
         async with self._turn:
             if self._writing is not None:
-                self._writing.terminate()
-                self._writing = None
+                connection, self._writing = self._writing, None
+                with suppress(*DRIVER_ERRORS):
+                    async with _deadline(connection, CONNECT):
+                        # By name, since the server may notice the end of a connection only a little later.
+                        await connection.execute(self._queries["let_go"])
+                        await connection.close()
         if self._pool is not None:
             try:
                 await asyncio.wait_for(self._pool.close(), CONNECT)
-            except (TimeoutError, *DRIVER_ERRORS):
+            except DRIVER_ERRORS:
                 self._pool.terminate()
             self._pool = None
 
@@ -141,9 +147,14 @@ class Connections:
             if ended is False:
                 raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} has not ended what was under way: try again")
         await connection.execute(self._queries["be_durable"])
+        await connection.execute(self._queries["end_when_gone"])
         lock = "use_with_others" if self._shared else "use_alone"
-        if not await connection.fetchval(self._queries[lock], IN_USE):
-            raise await self._refusal(connection)
+        for _ in range(LOCK_TRIES):
+            if await connection.fetchval(self._queries[lock], IN_USE):
+                return
+            # That of a process that was killed is let go in a moment.
+            await asyncio.sleep(LOCK_PAUSE)
+        raise await self._refusal(connection)
 
     async def _refusal(self, connection: Any) -> LedgerInUse:
         url = None
