@@ -175,7 +175,7 @@ class Connections:
 
 @asynccontextmanager
 async def _deadline(connection: Any, seconds: float) -> AsyncIterator[None]:
-    """End the connection when the time has passed, or when what was under way on it is not known to be over."""
+    """End the connection when the time has passed, and after an error."""
     late = False
 
     def end() -> None:
@@ -189,8 +189,8 @@ async def _deadline(connection: Any, seconds: float) -> AsyncIterator[None]:
     except BaseException as exc:
         if late and isinstance(exc, Exception):
             raise TimeoutError from exc
-        if not isinstance(exc, asyncpg.PostgresError | KeepscoreError | DuplicateKeys):
-            # One that was lost has gone back to its pool already.
+        if not isinstance(exc, KeepscoreError | DuplicateKeys):
+            # Which errors leave a connection usable is hard to tell, and errors are rare. One that was lost has gone back to its pool.
             with suppress(asyncpg.InterfaceError):
                 connection.terminate()
         raise
