@@ -1,0 +1,121 @@
+"""An event loop with a time of its own, in which processes take turns by the dice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import heapq
+from asyncio import events
+from collections import deque
+from itertools import count
+from random import Random
+from typing import Any, Protocol
+
+__all__ = ["OWNER", "SimulatedLoop"]
+
+
+class Owner(Protocol):
+    """A process whose callbacks run as long as it lives."""
+
+    dead: bool
+
+
+#: The process that a callback belongs to; None for the world around: clients, servers, the network.
+OWNER: contextvars.ContextVar[Owner | None] = contextvars.ContextVar("OWNER", default=None)
+
+
+class SimulatedLoop(asyncio.AbstractEventLoop):
+    """Runs the callbacks of each process in their order, as its own loop would; whose turn it is, the dice decide.
+
+    Time stands still while anything can run, and jumps to the next timer then. Callbacks of the dead are dropped.
+    """
+
+    def __init__(self, dice: Random) -> None:
+        self._dice = dice
+        self._now = 0.0
+        self._number = count()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle, Owner | None]] = []
+        self._queues: dict[int, tuple[Owner | None, deque[asyncio.Handle]]] = {}
+        #: What went wrong outside of any task that somebody waits for.
+        self.troubles: list[str] = []
+
+    # -- what asyncio asks of a loop ------------------------------------------------------------------------------------
+
+    def time(self) -> float:
+        return self._now
+
+    def get_debug(self) -> bool:
+        return False
+
+    def is_running(self) -> bool:
+        return True
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return asyncio.Future(loop=self)
+
+    def create_task(self, coro: Any, *, name: str | None = None, context: contextvars.Context | None = None) -> asyncio.Task[Any]:
+        return asyncio.Task(coro, loop=self, name=name, context=context)
+
+    def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        owner = OWNER.get() if context is None else context.get(OWNER)
+        self._enqueue(owner, handle)
+        return handle
+
+    def call_later(self, delay: float, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.TimerHandle:
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_at(self, when: float, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        owner = OWNER.get() if context is None else context.get(OWNER)
+        heapq.heappush(self._timers, (when, next(self._number), handle, owner))
+        return handle
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """A cancelled timer is passed over when its time comes."""
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if "was destroyed" not in context["message"]:
+            self.troubles.append(f"{context['message']}: {context.get('exception')!r}")
+
+    # -- running --------------------------------------------------------------------------------------------------------
+
+    def _enqueue(self, owner: Owner | None, handle: asyncio.Handle) -> None:
+        if owner is None or not owner.dead:
+            found = self._queues.get(id(owner))
+            if found is None:
+                found = self._queues[id(owner)] = owner, deque()
+            found[1].append(handle)
+
+    def run(self, main: Any) -> Any:
+        """Run until a coroutine of the world around is done."""
+        before = events._get_running_loop()
+        events._set_running_loop(None)
+        events._set_running_loop(self)
+        try:
+            task = self.create_task(main)
+            while not task.done():
+                self._step()
+            return task.result()
+        finally:
+            events._set_running_loop(None)
+            events._set_running_loop(before)
+
+    def _step(self) -> None:
+        ready = [found for found in self._queues.values() if found[1] and (found[0] is None or not found[0].dead)]
+        if not ready:
+            self._advance()
+            return
+        _, queue = ready[0] if len(ready) == 1 else ready[int(self._dice.random() * len(ready))]
+        handle = queue.popleft()
+        if not handle.cancelled():
+            handle._run()
+
+    def _advance(self) -> None:
+        while self._timers:
+            when, _, handle, owner = heapq.heappop(self._timers)
+            if not handle.cancelled():
+                self._now = when
+                self._enqueue(owner, handle)
+                return
+        raise RuntimeError("everybody waits, and nothing will happen any more")

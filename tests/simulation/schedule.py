@@ -1,0 +1,80 @@
+"""One schedule from its seed: trouble, then quiet, then the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NamedTuple
+
+from tests.simulation.checker import behind, objections
+from tests.simulation.clients import Client, Request
+from tests.simulation.engine import SimulatedEngine
+from tests.simulation.world import World
+
+__all__ = ["Verdict", "run_schedule"]
+
+#: Seconds that the keepers have to bring everything in order, and that they get in any case.
+PATIENCE, AT_LEAST = 60, 2
+
+
+class Verdict(NamedTuple):
+    """What a schedule came to."""
+
+    seed: int
+    objections: list[str]
+    trace: list[str]
+    requests: int
+    acknowledged: int
+    crashes: int
+
+
+def run_schedule(seed: int, engine: type[SimulatedEngine] = SimulatedEngine, tracing: bool = False) -> Verdict:
+    """Run one schedule. The same seed gives the same schedule, wherever it runs."""
+    logging.getLogger("keepscore").setLevel(logging.CRITICAL)
+    world = World(seed, engine, tracing)
+    try:
+        requests, found = world.loop.run(_schedule(world))
+    finally:
+        world.end()
+    return Verdict(seed, found, world.trace, len(requests), sum(1 for r in requests if r.receipts), world.crashes)
+
+
+async def _schedule(world: World) -> tuple[list[Request], list[str]]:
+    await world.start_process()
+    world.network.is_calm = False
+    clients = [Client(world, name) for name in "abc"[: world.dice.choice((1, 2, 3))]]
+    wanted = world.dice.choice((1, 2, 2, 3))
+    supervisor = asyncio.get_running_loop().create_task(_supervise(world, wanted))
+    await asyncio.gather(*[client.run(world.dice.choice((4, 8, 15))) for client in clients])
+    world.network.calm()
+    world.note("quiet from now on")
+    supervisor.cancel()
+    requests = [request for client in clients for request in client.requests]
+    if not world.living():
+        await world.start_process()
+    if not await _settled(world):
+        return requests, ["the engine does not catch up with the ledger"]
+    # Whoever was not answered, or wants to be sure, asks again.
+    for request in requests:
+        if request.key and (not request.receipts or world.dice.random() < 0.3):
+            await request.send(world)
+    if not await _settled(world):
+        return requests, ["the engine does not catch up with the ledger after retries"]
+    return requests, await objections(world, world.living()[0], requests)
+
+
+async def _supervise(world: World, wanted: int) -> None:
+    """Start processes when there are too few."""
+    while True:
+        if len(world.living()) < wanted:
+            await world.start_process()
+        await asyncio.sleep(world.dice.random() * 0.5)
+
+
+async def _settled(world: World) -> bool:
+    """Wait until the engine is where the ledger is and late calls have come in."""
+    for second in range(PATIENCE):
+        await asyncio.sleep(1)
+        if second + 1 >= AT_LEAST and not world.network.late and not behind(world):
+            return True
+    return False
