@@ -84,13 +84,15 @@ class Applier:
         return outcomes
 
     async def _apply_healing(self, batches: list[Batch]) -> list[list[Outcome]]:
-        for _ in range(MAX_TRIES):
+        for left in range(MAX_TRIES, -1, -1):
             try:
                 return await self._engine.apply(batches)
             except Gap as gap:
+                if not left:
+                    raise EngineUnavailable("the engine lost what it was given again and again: try again") from gap
                 log.warning("healing: %s", gap)
                 await self._heal(gap)
-        return await self._engine.apply(batches)
+        raise AssertionError("the last try returns or raises")
 
     async def ensure(self, live: LiveBoard, upto: int) -> None:
         """Bring a board up to date, of which this writer has recorded that many events."""
@@ -114,14 +116,14 @@ class Applier:
 
     async def catch_up(self, live: LiveBoard, shadow: bool = False) -> int:
         """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
-        for _ in range(MAX_TRIES):
+        for _ in range(MAX_TRIES + 1):
             try:
                 return await self._catch_up(live, shadow)
             except Gap as gap:
-                # Another process does the same, and was quicker.
                 if gap.applied is None:
-                    raise
-        return await self._catch_up(live, shadow)
+                    raise EngineUnavailable(f"the engine lost board {live.name!r} while it was brought up to date: try again") from gap
+                # Another process does the same, and was quicker.
+        raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: others did so all the time. Try again")
 
     async def _catch_up(self, live: LiveBoard, shadow: bool) -> int:
         applied = await self._engine.applied(live.id, shadow) or {}

@@ -237,7 +237,11 @@ class Writer:
             last = (await self._ledger.positions(live.id)).get(self._applier.number, 0)
             if last != self._counts.get(live.id, 0):
                 self._counts[live.id] = last
-                await self._applier.catch_up(live)
+                try:
+                    await self._applier.ensure(live, last)
+                except EngineUnavailable:
+                    # That it is recorded is known, and the watermark says the rest.
+                    self.is_behind = True
         self._unsure = False
 
     @staticmethod
@@ -250,8 +254,8 @@ class Writer:
 
     async def _catch_up_for(self, tickets: list[Ticket]) -> None:
         """Bring boards up to date on which a submission depends on the score that there is."""
-        looking = {submission.live for ticket in tickets if self._looks(ticket) for _, submission in ticket.submissions}
-        for live in {linked for board in looking for linked in (board, *self._catalog.links(board))}:
+        looking = dict.fromkeys(submission.live for ticket in tickets if self._looks(ticket) for _, submission in ticket.submissions)
+        for live in dict.fromkeys(linked for board in looking for linked in (board, *self._catalog.links(board))):
             try:
                 await self._applier.ensure(live, self._counts.get(live.id, 0))
             except EngineUnavailable:
@@ -260,7 +264,7 @@ class Writer:
 
     async def _refuse_without_engine(self, tickets: list[Ticket]) -> list[Ticket]:
         """Answer those whose board takes nothing while the engine is away; give the others."""
-        strong = {submission.live for ticket in tickets for _, submission in ticket.submissions if submission.live.is_strong}
+        strong = dict.fromkeys(submission.live for ticket in tickets for _, submission in ticket.submissions if submission.live.is_strong)
         for live in strong:
             try:
                 await self._engine.applied(live.id)
@@ -347,7 +351,7 @@ class Writer:
             if not ticket.submissions and not ticket.batch:
                 continue
             answer = await self._answer(ticket, plans, outcomes)
-            if ticket.claim is not None and ticket.submissions:
+            if ticket.claim is not None and ticket.submissions and answer.pending is not True:
                 self._answers[ticket.claim] = _kept(answer)
             ticket.settle(answer)
 
@@ -364,6 +368,8 @@ class Writer:
         answer = BatchReceipt(len(ticket.submissions), sorted(ticket.rejected, key=lambda rejection: rejection.index))
         if ticket.ranked:
             answer.results = receipts
+        if any(receipt.pending is True for receipt in receipts):
+            answer.pending = True
         return answer
 
 

@@ -67,7 +67,9 @@ class Request:
         if isinstance(answer, Receipt):
             if not database.execute("SELECT count(*) FROM events WHERE game_id = ?", (self.game,)).fetchone()[0]:
                 self.objections.append("acknowledged before it was recorded")
-            if (answer.rank is None) != (answer.pending is True):
+            # A replay tells where the player stands in the windows of now, which may be nowhere.
+            unranked = any(window.rank is None for window in answer.windows.values())
+            if unranked != (answer.pending is True) and answer.replayed is not True:
                 self.objections.append(f"rank {answer.rank}, pending {answer.pending}")
             if self.receipts and answer.replayed is not True:
                 self.objections.append("acknowledged twice, and not as a replay")

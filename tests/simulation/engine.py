@@ -28,25 +28,27 @@ class EngineServer:
         self.epochs: dict[int, str] = {}
         #: How often something was lost. Shadows of before are gone then.
         self.generation = 0
-        self._replica: tuple[dict[int, EmbeddedBoard], dict[int, str]] | None = None
+        #: Players whose late events are counted when somebody restates them.
+        self.owed: dict[tuple[Ranking, str], None] = {}
+        self._replica: tuple[dict[int, EmbeddedBoard], dict[int, str], dict[tuple[Ranking, str], None]] | None = None
 
     def wipe(self) -> None:
         """Come back empty."""
-        self._become({}, {})
+        self._become({}, {}, {})
 
     def replicate(self) -> None:
         """Bring the replica up to date, which gets no further until this is called again."""
-        self._replica = _copied(self.engine._boards), dict(self.epochs)
+        self._replica = _copied(self.engine._boards), dict(self.epochs), dict(self.owed)
 
     def failover(self) -> None:
         """Let the replica take over, however far behind it is."""
         if self._replica is not None:
-            boards, epochs = self._replica
-            self._become(_copied(boards), dict(epochs))
+            boards, epochs, owed = self._replica
+            self._become(_copied(boards), dict(epochs), dict(owed))
 
-    def _become(self, boards: dict[int, EmbeddedBoard], epochs: dict[int, str]) -> None:
+    def _become(self, boards: dict[int, EmbeddedBoard], epochs: dict[int, str], owed: dict[tuple[Ranking, str], None]) -> None:
         self.generation += 1
-        self.engine._boards, self.epochs = boards, epochs
+        self.engine._boards, self.epochs, self.owed = boards, epochs, owed
 
 
 def _copied(boards: Mapping[int, EmbeddedBoard]) -> dict[int, EmbeddedBoard]:
@@ -133,6 +135,7 @@ class SimulatedEngine(RankingEngine):
         def step() -> None:
             self._server.engine._boards.pop(board_id, None)
             self._server.epochs.pop(board_id, None)
+            self._server.owed = {debt: None for debt in self._server.owed if debt[0].board != board_id}
             if self._knows(board_id, shadow=True):
                 self._server.engine._boards[board_id] = self._own._shadows.pop(board_id)
                 self._server.epochs[board_id] = epoch
@@ -180,13 +183,20 @@ class SimulatedEngine(RankingEngine):
         for batch in batches:
             if not self._knows(batch.board, batch.shadow):
                 raise Gap(batch.board, None)
-        return _at_once(self._side(batches[0].shadow).apply(batches))
+        answers = _at_once(self._side(batches[0].shadow).apply(batches))
+        for batch, outcomes in zip(batches, answers, strict=True):
+            for update, outcome in zip(batch.updates, outcomes, strict=bool(outcomes)):
+                self._server.owed |= {(ranking, update.player): None for ranking in outcome.restate if not batch.shadow}
+        return answers
 
     async def restate(
         self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
     ) -> bool:
         def step() -> bool:
-            return self._knows(ranking.board, shadow) and _at_once(self._side(shadow).restate(ranking, player, state, shadow, upto))
+            done = self._knows(ranking.board, shadow) and _at_once(self._side(shadow).restate(ranking, player, state, shadow, upto))
+            if done and not shadow:
+                self._server.owed.pop((ranking, player), None)
+            return done
 
         return bool(await self._call(f"restate {ranking[1:]} {player} {state}", step))
 

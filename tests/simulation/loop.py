@@ -35,7 +35,11 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._now = 0.0
         self._number = count()
         self._timers: list[tuple[float, int, asyncio.TimerHandle, Owner | None]] = []
-        self._queues: dict[int, tuple[Owner | None, deque[asyncio.Handle]]] = {}
+        #: What each process has to do, and those that have something to do.
+        self._queues: dict[Owner | None, deque[asyncio.Handle]] = {}
+        self._ready: list[Owner | None] = []
+        # Those that will never go on are kept, too: to be collected would make them run once more.
+        self._tasks: list[asyncio.Task[Any]] = []
         #: What went wrong outside of any task that somebody waits for.
         self.troubles: list[str] = []
 
@@ -54,7 +58,9 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         return asyncio.Future(loop=self)
 
     def create_task(self, coro: Any, *, name: str | None = None, context: contextvars.Context | None = None) -> asyncio.Task[Any]:
-        return asyncio.Task(coro, loop=self, name=name, context=context)
+        task = asyncio.Task(coro, loop=self, name=name, context=context)
+        self._tasks.append(task)
+        return task
 
     def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
@@ -81,11 +87,14 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     # -- running --------------------------------------------------------------------------------------------------------
 
     def _enqueue(self, owner: Owner | None, handle: asyncio.Handle) -> None:
-        if owner is None or not owner.dead:
-            found = self._queues.get(id(owner))
-            if found is None:
-                found = self._queues[id(owner)] = owner, deque()
-            found[1].append(handle)
+        if owner is not None and owner.dead:
+            return
+        queue = self._queues.get(owner)
+        if queue is None:
+            queue = self._queues[owner] = deque()
+        if not queue:
+            self._ready.append(owner)
+        queue.append(handle)
 
     def run(self, main: Any) -> Any:
         """Run until a coroutine of the world around is done."""
@@ -102,13 +111,16 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             events._set_running_loop(before)
 
     def _step(self) -> None:
-        ready = [found for found in self._queues.values() if found[1] and (found[0] is None or not found[0].dead)]
+        ready = self._ready
         if not ready:
             self._advance()
-            return
-        _, queue = ready[0] if len(ready) == 1 else ready[int(self._dice.random() * len(ready))]
+        turn = 0 if len(ready) == 1 else int(self._dice.random() * len(ready))
+        owner = ready[turn]
+        queue = self._queues[owner]
         handle = queue.popleft()
-        if not handle.cancelled():
+        if not queue:
+            del ready[turn]
+        if not handle.cancelled() and (owner is None or not owner.dead):
             handle._run()
 
     def _advance(self) -> None:
@@ -117,5 +129,6 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             if not handle.cancelled():
                 self._now = when
                 self._enqueue(owner, handle)
-                return
+                if self._ready:
+                    return
         raise RuntimeError("everybody waits, and nothing will happen any more")

@@ -57,7 +57,10 @@ class Network:
 
     async def pause(self) -> None:
         """A moment on the way."""
-        await asyncio.sleep(self._dice.random() * self._pace)
+        loop = self._world.loop
+        over = loop.create_future()
+        loop.call_later(self._dice.random() * self._pace, over.set_result, None)
+        await over
 
     async def call(self, process: Process, place: Place, what: str, execute: Callable[[], T]) -> T:
         """Execute something at a place, and bring back what it answers."""
@@ -70,7 +73,7 @@ class Network:
         if self._world.loop.time() < self.away[place]:
             raise ERRORS[place](f"the {place} is away")
         answer = self._executed(process, place, what, execute)
-        if self._dice.random() < 0.5:
+        if self._dice.random() < 0.3:
             await self.pause()
         return answer
 

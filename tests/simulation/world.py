@@ -28,7 +28,7 @@ class ConnectionLost(Exception):
 class World:
     """Everything that a schedule needs. All chance comes from its dice."""
 
-    def __init__(self, seed: int, engine: type[SimulatedEngine], tracing: bool = False) -> None:
+    def __init__(self, seed: int, engine: type[SimulatedEngine], ledger: type[SimulatedLedger], tracing: bool) -> None:
         self.dice = Random(seed)
         self.tracing = tracing
         self.trace: list[str] = []
@@ -39,7 +39,8 @@ class World:
         self.boards = _boards(self.dice)
         self.processes: list[Process] = []
         self.crashes = 0
-        self._engine = engine
+        self.engine = engine
+        self.ledger = ledger
 
     def clock(self) -> int:
         """The present, in milliseconds since 1970."""
@@ -53,7 +54,7 @@ class World:
     async def start_process(self) -> None:
         """Start a process, again and again until it runs."""
         while True:
-            process = Process(self, self._engine)
+            process = Process(self)
             self.processes.append(process)
             if await process.start():
                 return
@@ -73,17 +74,17 @@ class World:
 class Process:
     """A real `Leaderboards` with all its tasks, which die together."""
 
-    def __init__(self, world: World, engine: type[SimulatedEngine]) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
         self.dead = False
         self.is_open = False
         self.number = len(world.processes) + 1
         self.lb = Leaderboards.open("sqlite:///:memory:", boards=world.boards, clock=world.clock)
-        self.lb.ledger = SimulatedLedger(self, world.database)
-        self.lb._engine = engine(self, world.server)
+        self.lb.ledger = world.ledger(self, world.database)
+        self.lb._engine = world.engine(self, world.server)
         self._context = contextvars.copy_context()
         self._context.run(OWNER.set, self)
-        self._open: set[asyncio.Future[Any]] = set()
+        self._open: dict[asyncio.Future[Any], None] = {}
 
     def __str__(self) -> str:
         return f"process {self.number}"
@@ -104,7 +105,7 @@ class Process:
         """Have something done within the process, from outside; the answer is lost where the process dies."""
         loop = self.world.loop
         answer = loop.create_future()
-        self._open.add(answer)
+        self._open[answer] = None
 
         async def work() -> None:
             try:
@@ -116,7 +117,7 @@ class Process:
 
         task = loop.create_task(work(), context=self._context.copy())
         result, error = await answer
-        self._open.discard(answer)
+        self._open.pop(answer)
         del task
         if error is not None:
             raise error

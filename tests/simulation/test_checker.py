@@ -1,0 +1,78 @@
+"""A simulation that finds nothing proves something only if it finds what is there: parts that are broken on purpose."""
+
+import pytest
+
+from keepscore.ledgers.sqlite import SqliteLedger
+from tests.simulation.engine import SimulatedEngine
+from tests.simulation.ledger import SimulatedLedger
+from tests.simulation.schedule import run_schedule
+
+
+class EngineThatAppliesTwice(SimulatedEngine):
+    """Takes whatever it is sent, although it has it already."""
+
+    def applied_now(self, batches):
+        for batch in batches:
+            board = self._side(batch.shadow)._boards.get(batch.board)
+            if board is not None and board.applied.get(batch.writer, 0) >= batch.upto:
+                board.applied[batch.writer] = batch.after
+        return super().applied_now(batches)
+
+
+class EngineThatPassesOverGaps(SimulatedEngine):
+    """Takes what it is sent, although something before it is missing."""
+
+    def applied_now(self, batches):
+        for batch in batches:
+            board = self._side(batch.shadow)._boards.get(batch.board)
+            if board is not None and board.applied.get(batch.writer, 0) < batch.upto:
+                board.applied[batch.writer] = batch.after
+        return super().applied_now(batches)
+
+
+class LedgerThatSaysYes(SimulatedLedger):
+    """Acknowledges now and then what it does not record."""
+
+    async def append(self, events, claims, answers):
+        if events[0].amount % 10:
+            await super().append(events, claims, answers)
+
+
+class LedgerThatForgetsKeys(SimulatedLedger):
+    """Takes every key for a new one."""
+
+    async def append(self, events, claims, answers):
+        await SqliteLedger.append(self, events, [], {})
+
+
+class LedgerThatCutsTransactions(SimulatedLedger):
+    """Records a linked board's event in a transaction of its own."""
+
+    async def append(self, events, claims, answers):
+        await super().append(events[:1], claims, answers)
+        if events[1:]:
+            await super().append(events[1:], [], {})
+
+
+def objections(**parts):
+    """What is found in a few schedules."""
+    return "\n".join(objection for seed in range(1, 61) for objection in run_schedule(seed, **parts).objections)
+
+
+@pytest.mark.parametrize("engine", [EngineThatAppliesTwice, EngineThatPassesOverGaps])
+def test_broken_engines_are_found(engine):
+    found = objections(engine=engine)
+    assert "verify: " in found
+    assert "oracle: " in found
+
+
+@pytest.mark.parametrize(
+    ("ledger", "complaint"),
+    [
+        (LedgerThatSaysYes, "acknowledged before it was recorded"),
+        (LedgerThatForgetsKeys, "2 times on"),
+        (LedgerThatCutsTransactions, "0 times on xp, and it was acknowledged"),
+    ],
+)
+def test_broken_ledgers_are_found(ledger, complaint):
+    assert complaint in objections(ledger=ledger)
