@@ -41,7 +41,10 @@ def _ledger(world: World, requests: list[Request]) -> list[str]:
     counts = Counter(rows)
     found = []
     for request in requests:
-        for name in (request.board.name, *request.board.also):
+        names = [request.board.name, *request.board.also]
+        if len({counts[name, request.game] for name in names}) > 1:
+            found.append(f"{request}: not on all of {names}")
+        for name in names:
             count = counts.pop((name, request.game), 0)
             told = f"{request}: {count} times on {name}"
             if request.receipts and count != 1:

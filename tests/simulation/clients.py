@@ -11,9 +11,13 @@ from typing import Any
 from keepscore import Board
 from keepscore.answers import Receipt
 from keepscore.errors import KeepscoreError, Unavailable
-from tests.simulation.world import ConnectionLost, World
+from tests.simulation.world import ConnectionLost, Process, World
 
 __all__ = ["Client", "Request"]
+
+
+#: How often something is sent that has to be taken.
+TRIES = 3
 
 
 class Request:
@@ -45,12 +49,20 @@ class Request:
         unknown = (ConnectionLost, Unavailable)
         return bool(self.answers) and all(isinstance(a, KeepscoreError) and not isinstance(a, unknown) for a in self.answers)
 
-    async def send(self, world: World) -> None:
+    async def insist(self, world: World, to: Process | None = None) -> None:
+        """Send it while nothing goes wrong. What is left of earlier trouble may cost a try."""
+        for _ in range(TRIES):
+            await self.send(world, to)
+            if not self.answers or not isinstance(self.answers[-1], Unavailable):
+                return
+        self.objections.append(f"not taken, although nothing is wrong: {self.answers[-1]}")
+
+    async def send(self, world: World, to: Process | None = None) -> None:
         """Send it to some process, once; remember the answer."""
         living = world.living()
         if not living:
             return
-        process = world.dice.choice(living)
+        process = to or world.dice.choice(living)
         world.note(f"{process} ← {self}")
         call = process.lb.submit if self.kind == "score" else process.lb.increment
         options = {**self.options, "game_id": self.game, "idempotency_key": self.key}
@@ -101,8 +113,7 @@ class Client:
             await asyncio.sleep(self._dice.random() * pace)
 
     async def _send(self) -> None:
-        request = self._made()
-        self.requests.append(request)
+        request = self.made()
         await request.send(self._world)
         for _ in range(3):
             # Whoever has a key tries again, sometimes although there was an answer.
@@ -111,7 +122,8 @@ class Client:
             await asyncio.sleep(self._dice.random())
             await request.send(self._world)
 
-    def _made(self) -> Request:
+    def made(self) -> Request:
+        """The next request."""
         dice = self._dice
         board = dice.choice(self._world.boards)
         kind = "increment" if board.operator in ("sum", "last") and dice.random() < 0.7 else "score"
@@ -123,4 +135,6 @@ class Client:
             options["at"] = datetime.fromtimestamp((self._world.clock() - late) / 1000, UTC)
         game = f"{self._name}{len(self.requests) + 1}"
         key = f"key-{game}" if dice.random() < 0.5 else None
-        return Request(game, board, kind, dice.choice(("ann", "bob", "cem")), dice.randrange(1, 50), options, key)
+        request = Request(game, board, kind, dice.choice(("ann", "bob", "cem")), dice.randrange(1, 50), options, key)
+        self.requests.append(request)
+        return request

@@ -42,7 +42,7 @@ class Network:
         self._world = world
         self._dice = dice
         self.is_calm = True
-        self._rate = dice.choice((0.004, 0.01, 0.02, 0.04))
+        self._rate = dice.choice((0.005, 0.02, 0.05, 0.1))
         self._faults = [fault for fault in FAULTS if dice.random() < 0.6]
         self._pace = dice.choice((0.0005, 0.003, 0.01))
         #: Until when each place is away.

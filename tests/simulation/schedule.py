@@ -68,10 +68,13 @@ async def _schedule(world: World, amends: bool) -> tuple[list[Request], list[str
         await world.start_process()
     if not await _settled(world):
         return requests, ["the engine does not catch up with the ledger"]
-    # Whoever was not answered, or wants to be sure, asks again.
+    # Whoever was not answered, or wants to be sure, asks again; and every process takes something new.
     for request in requests:
         if request.key and (not request.receipts or world.dice.random() < 0.3):
-            await request.send(world)
+            await request.insist(world)
+    for process in world.living():
+        requests.append(clients[0].made())
+        await requests[-1].insist(world, process)
     if not await _settled(world):
         return requests, ["the engine does not catch up with the ledger after retries"]
     process = world.living()[0]
