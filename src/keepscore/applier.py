@@ -6,7 +6,8 @@ Every event that the ledger has reaches the engine once. The engine says how far
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 
 from keepscore.catalog import Catalog, LiveBoard
@@ -57,31 +58,48 @@ class Applier:
             Batch(board, self.number, first[board] - 1, first[board] - 1 + len(updates), updates, live.board.rank)
             for board, (live, updates, _) in grouped.items()
         ]
-        try:
+        outcomes: dict[int, Outcome] = {}
+        with self._doubting((live, updates) for live, updates, _ in grouped.values()):
             answers = await self._apply_healing(batches)
+            for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
+                if not found and live.board.operator == "last":
+                    # They had been applied already, and nobody told whether one of them came late.
+                    for update in updates:
+                        await self._restate(live, update.player, update.rankings)
+                for update, name, outcome in zip(updates, names, found, strict=bool(found)):
+                    if outcome.restate:
+                        await self._restate(live, update.player, outcome.restate)
+                    if name is not None:
+                        outcomes[name] = outcome
+        await self.restate_doubtful()
+        return outcomes
+
+    @contextmanager
+    def _doubting(self, sent: Iterable[tuple[LiveBoard, Sequence[Update]]]) -> Iterator[None]:
+        """Whatever fails in here may have happened: players whose late events nobody has told of are restated later."""
+        try:
+            yield
+        except Gap:
+            # Nothing was changed.
+            raise
         except BaseException:
             self._doubtful |= {
                 (live, update.player, update.rankings): None
-                for live, updates, _ in grouped.values()
+                for live, updates in sent
                 for update in updates
                 if live.board.operator == "last"
             }
             raise
-        for live, player, rankings in list(self._doubtful):
-            await self._restate(live, player, rankings)
-        self._doubtful.clear()
-        outcomes: dict[int, Outcome] = {}
-        for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
-            if not found and live.board.operator == "last":
-                # They had been applied already, and nobody told whether one of them came late.
-                for update in updates:
-                    await self._restate(live, update.player, update.rankings)
-            for update, name, outcome in zip(updates, names, found, strict=bool(found)):
-                if outcome.restate:
-                    await self._restate(live, update.player, outcome.restate)
-                if name is not None:
-                    outcomes[name] = outcome
-        return outcomes
+
+    async def restate_doubtful(self) -> None:
+        """Restate the players that the engine may have changed without a word."""
+        for doubt in list(self._doubtful):
+            self._doubtful.pop(doubt, None)
+            try:
+                await self._restate(*doubt)
+            except BaseException:
+                self._doubtful[doubt] = None
+                raise
 
     async def _apply_healing(self, batches: list[Batch]) -> list[list[Outcome]]:
         for left in range(MAX_TRIES, -1, -1):
@@ -134,10 +152,11 @@ class Applier:
                 for part in (mine[i : i + STEP] for i in range(0, len(mine), STEP)):
                     updates = [live.update(event) for event in part]
                     batch = Batch(live.id, writer, applied.get(writer, 0), part[-1].n, updates, live.board.rank, shadow)
-                    (outcomes,) = await self._engine.apply([batch])
-                    applied[writer] = part[-1].n
-                    for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):
-                        await self._restate(live, update.player, outcome.restate, shadow)
+                    with self._doubting([] if shadow else [(live, updates)]):
+                        (outcomes,) = await self._engine.apply([batch])
+                        applied[writer] = part[-1].n
+                        for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):
+                            await self._restate(live, update.player, outcome.restate, shadow)
                 done += len(mine)
         return done
 

@@ -229,6 +229,7 @@ class Writer:
             if self.is_behind or applied is None or applied.get(self._applier.number, 0) != self._counts.get(live.id, 0):
                 async with self.quiet:
                     await self._applier.ensure(live, self._counts.get(live.id, 0))
+        await self._applier.restate_doubtful()
         self.is_behind = False
 
     async def _settle_outcome(self) -> None:

@@ -49,6 +49,8 @@ class Network:
         self.away = {"engine": 0.0, "ledger": 0.0}
         #: Calls that are executed after their caller has given up.
         self.late = 0
+        #: Whether there was one of those, ever.
+        self.was_late = False
 
     def calm(self) -> None:
         """Nothing goes wrong from now on."""
@@ -98,6 +100,7 @@ class Network:
         if fault in ("refused", "reply lost", "late"):
             if fault == "late":
                 self.late += 1
+                self.was_late = True
                 world.loop.call_later(self._dice.random() * 3, self._overdue, place, execute, context=contextvars.Context())
             await asyncio.sleep(self._dice.random() * 0.5)
             raise ERRORS[place](fault)

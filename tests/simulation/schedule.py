@@ -15,8 +15,8 @@ from tests.simulation.world import Process, World
 
 __all__ = ["Verdict", "run_schedule"]
 
-#: Seconds that the keepers have to bring everything in order, and between two looks whether it is.
-PATIENCE, PAUSE = 60, 0.5
+#: Seconds that the keepers have to bring everything in order, that they have to restate players, and between two looks.
+PATIENCE, RESTATING, PAUSE = 60, 4, 0.5
 
 
 class Verdict(NamedTuple):
@@ -39,7 +39,8 @@ def run_schedule(
 ) -> Verdict:
     """Run one schedule. The same seed gives the same schedule, wherever it runs.
 
-    `amends`: players whose restatement was lost with a process or a reply are restated in the end.
+    `amends`: in the end, players are restated whose restatement went with a process that crashed or with an engine that fell back
+    behind it, or was left behind by a late call. Nobody else knows of them.
     """
     logging.getLogger("keepscore").setLevel(logging.CRITICAL)
     world = World(seed, engine, ledger, tracing)
@@ -78,7 +79,7 @@ async def _schedule(world: World, amends: bool) -> tuple[list[Request], list[str
     if not await _settled(world):
         return requests, ["the engine does not catch up with the ledger after retries"]
     process = world.living()[0]
-    if amends:
+    if amends and (world.crashes or world.server.generation or world.network.was_late):
         await process.do(lambda: _make_amends(world, process))
     return requests, await objections(world, process, requests)
 
@@ -100,8 +101,8 @@ async def _supervise(world: World, wanted: int) -> None:
 
 async def _settled(world: World) -> bool:
     """Wait until the engine is where the ledger is and late calls have come in."""
-    for _ in range(int(PATIENCE / PAUSE)):
+    for look in range(int(PATIENCE / PAUSE)):
         await asyncio.sleep(PAUSE)
-        if not world.network.late and not behind(world):
+        if not world.network.late and not behind(world) and (not world.server.owed or look * PAUSE >= RESTATING):
             return True
     return False
