@@ -24,6 +24,25 @@ class Owner(Protocol):
 OWNER: contextvars.ContextVar[Owner | None] = contextvars.ContextVar("OWNER", default=None)
 
 
+class Handle:
+    """A callback, and the process that it belongs to. Simpler than asyncio's, for there are very many."""
+
+    __slots__ = ("args", "callback", "context", "owner", "stopped")
+
+    def __init__(self, callback: Any, args: tuple[Any, ...], context: contextvars.Context | None) -> None:
+        self.callback = callback
+        self.args = args
+        self.context = contextvars.copy_context() if context is None else context
+        self.owner = self.context.get(OWNER)
+        self.stopped = False
+
+    def cancel(self) -> None:
+        self.stopped = True
+
+    def cancelled(self) -> bool:
+        return self.stopped
+
+
 class SimulatedLoop(asyncio.AbstractEventLoop):
     """Runs the callbacks of each process in their order, as its own loop would; whose turn it is, the dice decide.
 
@@ -34,9 +53,9 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._dice = dice
         self._now = 0.0
         self._number = count()
-        self._timers: list[tuple[float, int, asyncio.TimerHandle, Owner | None]] = []
+        self._timers: list[tuple[float, int, Handle]] = []
         #: What each process has to do, and those that have something to do.
-        self._queues: dict[Owner | None, deque[asyncio.Handle]] = {}
+        self._queues: dict[Owner | None, deque[Handle]] = {}
         self._ready: list[Owner | None] = []
         # Those that will never go on are kept, too: to be collected would make them run once more.
         self._tasks: list[asyncio.Task[Any]] = []
@@ -62,23 +81,18 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._tasks.append(task)
         return task
 
-    def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
-        owner = OWNER.get() if context is None else context.get(OWNER)
-        self._enqueue(owner, handle)
+    def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> Handle:
+        handle = Handle(callback, args, context)
+        self._enqueue(handle)
         return handle
 
-    def call_later(self, delay: float, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.TimerHandle:
+    def call_later(self, delay: float, callback: Any, *args: Any, context: contextvars.Context | None = None) -> Handle:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.TimerHandle:
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
-        owner = OWNER.get() if context is None else context.get(OWNER)
-        heapq.heappush(self._timers, (when, next(self._number), handle, owner))
+    def call_at(self, when: float, callback: Any, *args: Any, context: contextvars.Context | None = None) -> Handle:
+        handle = Handle(callback, args, context)
+        heapq.heappush(self._timers, (when, next(self._number), handle))
         return handle
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """A cancelled timer is passed over when its time comes."""
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         if "was destroyed" not in context["message"]:
@@ -86,7 +100,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     # -- running --------------------------------------------------------------------------------------------------------
 
-    def _enqueue(self, owner: Owner | None, handle: asyncio.Handle) -> None:
+    def _enqueue(self, handle: Handle) -> None:
+        owner = handle.owner
         if owner is not None and owner.dead:
             return
         queue = self._queues.get(owner)
@@ -120,15 +135,15 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         handle = queue.popleft()
         if not queue:
             del ready[turn]
-        if not handle.cancelled() and (owner is None or not owner.dead):
-            handle._run()
+        if not handle.stopped and (owner is None or not owner.dead):
+            handle.context.run(handle.callback, *handle.args)
 
     def _advance(self) -> None:
         while self._timers:
-            when, _, handle, owner = heapq.heappop(self._timers)
-            if not handle.cancelled():
+            when, _, handle = heapq.heappop(self._timers)
+            if not handle.stopped:
                 self._now = when
-                self._enqueue(owner, handle)
+                self._enqueue(handle)
                 if self._ready:
                     return
         raise RuntimeError("everybody waits, and nothing will happen any more")
