@@ -93,7 +93,7 @@ class _Folder:
 
     async def settle(self, ledger: Ledger, upto: Positions) -> None:
         """Restate the players with late events."""
-        for ranking, player in self.late:
+        for ranking, player in sorted(self.late):
             if player in self.states[ranking]:
                 events = await ledger.player_events(self.live.id, player)
                 since = self.began.get(ranking, 0)

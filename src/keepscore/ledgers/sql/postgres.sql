@@ -153,11 +153,12 @@ SELECT COALESCE(MAX(number), 0) FROM checkpoints WHERE board = $1;
 INSERT INTO checkpoints (board, number, base, meaning, positions, taken) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: put_standings
--- Checkpoint some states of a ranking.
+-- Checkpoint some states of a ranking, but those that a later checkpoint has.
 INSERT INTO standings (board, "window", window_id, segment, player, score, since, checkpoint)
 SELECT $1, $2, $3, $4, s.player, s.score, s.since, $5 FROM unnest($6::text[], $7::bigint[], $8::bigint[]) AS s (player, score, since)
 ON CONFLICT (board, "window", window_id, segment, player)
-DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint;
+DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint
+WHERE standings.checkpoint <= excluded.checkpoint;
 
 -- name: remove_standings
 -- Take players out of a checkpointed ranking.

@@ -114,10 +114,11 @@ SELECT COALESCE(MAX(number), 0) FROM checkpoints WHERE board = ?;
 INSERT INTO checkpoints (board, number, base, meaning, positions, taken) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: put_standing
--- Checkpoint one state.
+-- Checkpoint one state, unless a later checkpoint has it.
 INSERT INTO standings (board, window, window_id, segment, player, score, since, checkpoint)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint;
+ON CONFLICT DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint
+WHERE standings.checkpoint <= excluded.checkpoint;
 
 -- name: remove_standing
 -- Take one player out of a checkpointed ranking.
