@@ -6,7 +6,6 @@ old one is settled like the events of a writer that is gone.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable
 
@@ -16,6 +15,7 @@ from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import RankingEngine
 from keepscore.errors import LedgerUnavailable
 from keepscore.ledgers.base import Ledger
+from keepscore.quiet import Quiet
 from keepscore.scoring import Event
 
 __all__ = ["Spool", "packed"]
@@ -24,8 +24,6 @@ __all__ = ["Spool", "packed"]
 SPARES = 4
 #: Entries of the spool that go into the ledger at a time.
 CHUNK = 100
-#: Seconds between two tries to reach a ledger that is away.
-PAUSE = 0.5
 
 log = logging.getLogger(__name__)
 _decoder = msgspec.json.Decoder(list[Event])
@@ -46,7 +44,6 @@ class Spool:
         self._spares: list[int] = []
         #: Whether this process spools; then the error that says why.
         self.reason: LedgerUnavailable | None = None
-        self._next_try = 0.0
 
     async def prepare(self, now: int) -> None:
         """Keep writer numbers in reserve, where the engine can spool."""
@@ -59,26 +56,17 @@ class Spool:
             raise reason
         log.warning("the ledger is away, submissions are kept in the engine: %s", reason)
         self.reason = reason
-        self._next_try = 0.0
         return self._spares.pop()
 
-    async def end(self, now: int) -> None:
-        """Bring everything into the ledger and stop spooling, or raise what keeps it from that. Nothing may be on its way."""
-        if self.reason is None:
-            return
-        moment = asyncio.get_running_loop().time()
-        if moment < self._next_try:
-            raise self.reason
-        self._next_try = moment + PAUSE
-        try:
-            await self._ledger.probe(now)
+    async def end(self, quiet: Quiet, now: int) -> None:
+        """Bring everything into the ledger and stop spooling, or raise what keeps it from that. Nobody waits for a ledger that is away."""
+        await self._ledger.probe(now)
+        await self.prepare(now)
+        await self.drain()
+        async with quiet:
             await self.drain()
-            await self.prepare(now)
-        except LedgerUnavailable as exc:
-            self.reason = exc
-            raise
+            self.reason = None
         log.warning("the ledger is back, and has what was kept for it")
-        self.reason = None
 
     async def drain(self) -> None:
         """Record what the engine keeps, in order. Safe to be done by several processes, and to be cut short."""

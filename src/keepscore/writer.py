@@ -159,7 +159,8 @@ class Writer:
             if self._overlaps:
                 tickets = await self._refuse_without_engine(tickets)
                 held = await self._hold(tickets)
-            await self._spool.end(self._clock())
+            if self._spool.reason is not None:
+                raise self._spool.reason
             if self._unsure:
                 await self._settle_outcome()
             await self._catch_up_for(tickets)
@@ -244,7 +245,7 @@ class Writer:
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
             if applied.failed:
-                tickets = self._settle_failed(tickets, plans, applied.failed)
+                tickets = self._settle_failed(group, applied.failed)
             await self._replies.reply(tickets, plans, applied.outcomes, group.spooled)
         except (EngineUnavailable, LedgerUnavailable) as exc:
             if group.spooled:
@@ -258,16 +259,17 @@ class Writer:
         finally:
             await self._release(group.held)
 
-    def _settle_failed(self, tickets: list[Ticket], plans: dict[int, Plan], failed: dict[int, KeepscoreError]) -> list[Ticket]:
+    def _settle_failed(self, group: Group, failed: dict[int, KeepscoreError]) -> list[Ticket]:
         """Answer the requests to boards that could not take theirs; give the others."""
+        self._unsure |= group.spooled
         left = []
-        for ticket in tickets:
-            boards = {live.id for _, submission in ticket.submissions for live in plans[id(submission)].boards}
+        for ticket in group.tickets:
+            boards = {live.id for _, submission in ticket.submissions for live in group.plans[id(submission)].boards}
             error = next((failed[board] for board in boards if board in failed), None)
             if error is None:
                 left.append(ticket)
-            elif isinstance(error, EngineUnavailable):
-                self._postpone([ticket], plans, error)
+            elif isinstance(error, EngineUnavailable) and not group.spooled:
+                self._postpone([ticket], group.plans, error)
             else:
                 ticket.settle(error)
         return left
@@ -282,8 +284,7 @@ class Writer:
     async def catch_up(self) -> None:
         """Bring ledger and engine together: what either has and the other lacks, if there is something."""
         if self._spool.reason is not None:
-            async with self.quiet:
-                await self._spool.end(self._clock())
+            await self._spool.end(self.quiet, self._clock())
         await self._spool.drain()
         for live in list(self._catalog):
             await self._applier.restate_late(live)
