@@ -32,8 +32,8 @@ ENDING = 3000
 OLDEST = 14
 #: The advisory lock of those who use the ledger: one alone, or several that share it.
 IN_USE = 0x6B656570
-#: The advisory lock of the one that does the jobs of all.
-LEADS = 0x6B656571
+#: The advisory lock of the one that does the jobs of all; the one between is that under which tables are made.
+LEADS = 0x6B656572
 
 T = TypeVar("T")
 
