@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -66,8 +67,17 @@ def _work(settings: Settings, ready: Event) -> None:
     from keepscore.errors import KeepscoreError
     from keepscore.web.serve import serve_alone
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         serve_alone(settings, lambda url: ready.set())
     except KeepscoreError as exc:
         log.error("Error: %s", exc)
         raise SystemExit(2) from None
+
+
+def _end_with_parent() -> None:
+    """Stop when the process that started this one is gone, killed maybe: nobody would replace or stop it, and it keeps the port."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
