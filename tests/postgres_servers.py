@@ -46,7 +46,7 @@ def programs() -> Path:
     assert spec.origin is not None
     package = Path(spec.origin).parent
     found = package / "pginstall" / "bin"
-    if not subprocess.run(_as_user(str(found / "postgres"), "--version"), cwd="/", capture_output=True, check=False).returncode:
+    if not subprocess.run(_as_user(str(found / "initdb"), "--version"), cwd="/", capture_output=True, check=False).returncode:
         return found
     # With the libraries beside the package, which the programs find by their relative place.
     copy = Path(tempfile.mkdtemp(prefix="keepscore-postgres-"))

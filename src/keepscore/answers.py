@@ -64,8 +64,8 @@ class Receipt(msgspec.Struct, gc=False):
     replayed: bool | UnsetType = UNSET
     #: True where the submission is recorded, and will be ranked when the engine is back: ranks are null until then.
     pending: bool | UnsetType = UNSET
+    #: True where the ledger is away, and the engine keeps the submission for it.
     spooled: bool | UnsetType = UNSET
-    """Whether the ledger is away and the engine keeps it until that is back."""
 
 
 class Rejection(msgspec.Struct):
@@ -87,8 +87,8 @@ class BatchReceipt(msgspec.Struct):
     duplicates: int | UnsetType = UNSET
     #: True where all is recorded, and will be ranked when the engine is back.
     pending: bool | UnsetType = UNSET
+    #: True where the ledger is away, and the engine keeps the submission for it.
     spooled: bool | UnsetType = UNSET
-    """Whether the ledger is away and the engine keeps it until that is back."""
 
 
 class Standing(msgspec.Struct, gc=False):
@@ -113,6 +113,8 @@ class Top(msgspec.Struct):
     as_of: datetime
     standings: list[Standing]
     next_cursor: str | None
+    #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
 
 
 class RankNumbers(msgspec.Struct, gc=False):
@@ -139,6 +141,9 @@ class PlayerPlace(msgspec.Struct, gc=False):
     total_players: int
     ranks: RankNumbers
     around: list[Standing]
+    #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class Around(msgspec.Struct):
@@ -151,6 +156,9 @@ class Around(msgspec.Struct):
     center_rank: int
     total_players: int
     standings: list[Standing]
+    #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class Lookup(msgspec.Struct):
@@ -163,6 +171,9 @@ class Lookup(msgspec.Struct):
     total_players: int
     standings: list[Standing]
     missing: list[str]
+    #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class Count(msgspec.Struct):
@@ -175,6 +186,9 @@ class Count(msgspec.Struct):
     min: Score | None
     max: Score | None
     count: int
+    #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class Profile(msgspec.Struct):

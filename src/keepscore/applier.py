@@ -52,7 +52,7 @@ class Applier:
         self._ledger = ledger
         self._engine = engine
         #: Boards of which an answer was lost: it may have told of late events.
-        self._unheard: set[LiveBoard] = set()
+        self._unheard: dict[LiveBoard, None] = {}
 
     async def apply(self, plans: Mapping[int, Plan], spool: bool = False) -> Applied:
         """Apply planned events; with `spool`, the engine keeps them for the ledger in the same step."""
@@ -75,10 +75,11 @@ class Applier:
         try:
             answers = await self._apply_healing(batches, failed)
         except BaseException:
-            self._unheard |= {live for live, _, _ in grouped.values()}
+            self._unheard |= dict.fromkeys(live for live, _, _ in grouped.values())
             raise
-        while self._unheard:
-            await self.restate_late(self._unheard.pop())
+        for live in list(self._unheard):
+            await self.restate_late(live)
+            del self._unheard[live]
         outcomes: dict[int, Outcome] = {}
         for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
             if live.id in failed:
@@ -107,7 +108,7 @@ class Applier:
             except Gap as gap:
                 tries += 1
                 if tries > MAX_TRIES:
-                    raise
+                    raise EngineUnavailable("the engine lost what it was given again and again: try again") from gap
                 log.warning("healing: %s", gap)
                 if not await self._heal(gap):
                     failed[gap.board] = UnknownBoard("the board was deleted meanwhile")
@@ -144,14 +145,14 @@ class Applier:
 
     async def catch_up(self, live: LiveBoard, shadow: bool = False) -> int:
         """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
-        for _ in range(MAX_TRIES):
+        for _ in range(MAX_TRIES + 1):
             try:
                 return await self._catch_up(live, shadow)
             except Gap as gap:
-                # Another process does the same, and was quicker.
                 if gap.applied is None:
-                    raise
-        return await self._catch_up(live, shadow)
+                    raise EngineUnavailable(f"the engine lost board {live.name!r} while it was brought up to date: try again") from gap
+                # Another process does the same, and was quicker.
+        raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: others did so all the time. Try again")
 
     async def _catch_up(self, live: LiveBoard, shadow: bool) -> int:
         applied = await self._engine.applied(live.id, shadow) or {}

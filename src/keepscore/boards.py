@@ -18,6 +18,20 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from keepscore.board_checks import brief, check_cron, check_template, check_type, half_life_of, season_moment
+from keepscore.board_fields import (
+    CHOICES,
+    DECAY_FIELDS,
+    FIELDS,
+    TYPES,
+    WINDOW_FIELDS,
+    Consistency,
+    Operator,
+    Order,
+    RankKind,
+    Ties,
+    Weekday,
+    WindowName,
+)
 from keepscore.decay import HalfLife
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
@@ -34,18 +48,12 @@ __all__ = [
     "RankKind",
     "Score",
     "Ties",
+    "Weekday",
     "Window",
     "WindowName",
     "board_from_dict",
 ]
 
-Operator = Literal["best", "sum", "last", "first"]
-Order = Literal["desc", "asc"]
-Ties = Literal["first", "last", "player"]
-RankKind = Literal["unique", "standard", "dense"]
-Consistency = Literal["eventual", "strong"]
-WindowName = Literal["daily", "weekly", "monthly", "yearly", "all_time", "season"]
-Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 Score = int | Decimal
 T = TypeVar("T")
 
@@ -58,55 +66,9 @@ MAX_ALSO = 8
 #: Standings of a closed window that may be archived by number.
 MAX_ARCHIVE = 100_000_000
 
-#: What each field of a board means, for error messages and the documentation.
-FIELDS: dict[str, str] = {
-    "name": "the board's name: letters, digits, '_', '-' and '.', at most 64",
-    "operator": "how a player's scores combine: best, sum, last or first",
-    "order": "which scores are ahead: desc (high) or asc (low)",
-    "decimals": "digits after the point that scores have, 0 to 9",
-    "ties": "who is ahead with equal scores: first (who got there first), last or player (by player id)",
-    "rank": "how ranks are numbered by default: unique (1,2,3,4), standard (1,1,3,4) or dense (1,1,2,3)",
-    "resolution": "how finely times are told apart, such as '1ms' or '1s'",
-    "windows": "the periods that are ranked: a list of daily, weekly, monthly, yearly, all_time and season, or a table of them",
-    "timezone": "the IANA time zone in which windows begin and end, such as 'Europe/Berlin'",
-    "week_start": "the day on which weeks begin, monday to sunday",
-    "segments": "the attributes by which the board is also ranked apart, such as ['region', 'country']",
-    "min_score": "the lowest score that is taken; without it, -max_score, and 0 on a board with decay",
-    "max_score": "the highest score that is taken",
-    "decay": "how scores lose worth with time, such as {half_life = '7d'}; without it, they keep it",
-    "grace": "how long after a window's end late scores are taken, such as '1h'",
-    "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
-    "also": "other boards to which every submission is sent on",
-}
-
-#: What each field of a window means.
-WINDOW_FIELDS: dict[str, str] = {
-    "key": "template of the ranking's key, with {board}, {start} and {end}",
-    "segment_key": "template of a segment's key, with {board}, {start}, {end}, {segment} and {value}",
-    "ttl": "how long a ranking is kept after its last score, such as '48h'; without it, it is kept",
-    "archive": "how many of a closed window's standings are archived: a number or 'all'",
-    "start": "season only: when it starts, a date or a time with an offset",
-    "end": "season only: when it ends (not included), a date or a time with an offset",
-    "cron": "season only: when a new season starts, as a cron expression in the board's time zone",
-}
-
-#: What each field of a decay means.
-DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half of their worth, such as '7d'"}
-
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
 MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay")
 
-#: The type of each field that is not a choice, as `check_type` names it.
-_TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
-_TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "operator": get_args(Operator),
-    "order": get_args(Order),
-    "ties": get_args(Ties),
-    "rank": get_args(RankKind),
-    "week_start": get_args(Weekday),
-    "consistency": get_args(Consistency),
-}
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
 _SEGMENT_KEY_FIELDS = (*_KEY_FIELDS, "segment", "value")
@@ -198,12 +160,12 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             raise self._wrong(field, value, str(exc)) from None
 
     def _check_types(self) -> None:
-        for field, expected in _TYPES.items():
+        for field, expected in TYPES.items():
             self._checked(field, getattr(self, field), partial(check_type, expected))
         for field in ("segments", "also"):
             # Lists of its own: a caller's may change, and may be a tuple.
             force_setattr(self, field, list(getattr(self, field)))
-        for field, choices in _CHOICES.items():
+        for field, choices in CHOICES.items():
             if getattr(self, field) not in choices:
                 raise self._wrong(field, getattr(self, field), f"allowed: {', '.join(choices)}")
 

@@ -96,7 +96,7 @@ class Leaderboards:
             self._spool = Spool(self._catalog, self.ledger, self._engine)
             await self._spool.prepare(self.clock())
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
-            self.reader = Reader(self._catalog, self._engine, self._feed, secret, self.clock)
+            self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._applier, self._writer, self.clock)
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock

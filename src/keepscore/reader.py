@@ -6,7 +6,7 @@ import asyncio
 import base64
 import hmac
 import secrets
-from collections.abc import Callable, Coroutine, Hashable, Sequence, Set
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeVar, cast, get_args
@@ -16,12 +16,14 @@ import msgspec
 from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
 from keepscore.boards import RankKind
 from keepscore.catalog import Catalog, LiveBoard
-from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
-from keepscore.errors import InvalidField, InvalidPage, UnknownPlayer
+from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine, Rankings
+from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.feeds.base import Feed
 from keepscore.guard import check_player
+from keepscore.ledgers.base import Ledger
 from keepscore.ordering import Row, number_rows, percentile
 from keepscore.scoring import NO_TIME
+from keepscore.standby import standby_for
 
 __all__ = ["MAX_AROUND", "MAX_LIMIT", "MAX_LOOKUP", "Reader", "View"]
 
@@ -35,6 +37,7 @@ MAX_LOOKUP = 1000
 MAX_REMEMBERED = 10_000
 
 T = TypeVar("T")
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count)
 
 
 class View(NamedTuple):
@@ -52,9 +55,12 @@ class View(NamedTuple):
 class Reader:
     """Reads rankings. Each change of a ranking counts in its version, by which answers can be remembered."""
 
-    def __init__(self, catalog: Catalog, engine: RankingEngine, feed: Feed, secret: bytes, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, catalog: Catalog, engine: RankingEngine, ledger: Ledger, feed: Feed, secret: bytes, clock: Callable[[], int]
+    ) -> None:
         self._catalog = catalog
         self._engine = engine
+        self._ledger = ledger
         #: Whether other processes change rankings, too.
         self._shared = not isinstance(engine, InProcessEngine)
         self._secret = secret
@@ -157,12 +163,18 @@ class Reader:
         """A page of the ranking, by offset or behind a cursor. O(log N + limit)."""
         _within("limit", limit, 1, MAX_LIMIT)
         _within("offset", offset, 0, 10**15)
+        try:
+            return await self._top(self._engine, view, limit, offset, cursor)
+        except EngineUnavailable as exc:
+            return await self._stale(view, exc, lambda source: self._top(source, view, limit, offset, cursor))
+
+    async def _top(self, source: Rankings, view: View, limit: int, offset: int, cursor: str | None) -> Top:
         if cursor is None:
-            page = await self._engine.page(view.ranking, offset, limit)
+            page = await source.page(view.ranking, offset, limit)
         elif offset:
             raise InvalidPage("give offset or cursor, not both")
         else:
-            page = await self._engine.page_after(view.ranking, self._opened(view, cursor), limit)
+            page = await source.page_after(view.ranking, self._opened(view, cursor), limit)
         now = self._clock()
         more = page.rows and page.first.unique - 1 + len(page.rows) < page.total
         return Top(
@@ -177,14 +189,20 @@ class Reader:
         """Where a player stands, with some above and below. O(log N + around)."""
         if around:
             _within("around", around, 0, MAX_AROUND)
-        place = await self._engine.place(view.ranking, player)
+        try:
+            return await self._player(self._engine, view, player, around)
+        except EngineUnavailable as exc:
+            return await self._stale(view, exc, lambda source: self._player(source, view, player, around))
+
+    async def _player(self, source: Rankings, view: View, player: str, around: int) -> PlayerPlace:
+        place = await source.place(view.ranking, player)
         if place is None:
             check_player(player)
             _, window, window_id, segment = view.labels
             where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
             raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where})")
         unique, total = place.unique, place.total
-        near = await self._around(view, unique, around) if around else []
+        near = await self._near(source, view, unique, around) if around else []
         # Written out, field by field: the hottest answer.
         board, window, window_id, segment = view.labels
         live = view.live
@@ -208,13 +226,19 @@ class Reader:
         """The players from `around` above a rank to `around` below it. O(log N + around)."""
         _within("rank", rank, 1, 10**15)
         _within("around", around, 0, MAX_AROUND)
-        standings = await self._around(view, rank, around)
-        total = (await self._engine.page(view.ranking, 0, 0)).total
+        try:
+            return await self._around(self._engine, view, rank, around)
+        except EngineUnavailable as exc:
+            return await self._stale(view, exc, lambda source: self._around(source, view, rank, around))
+
+    async def _around(self, source: Rankings, view: View, rank: int, around: int) -> Around:
+        standings = await self._near(source, view, rank, around)
+        total = (await source.page(view.ranking, 0, 0)).total
         return Around(*view.labels, rank, total, standings)
 
-    async def _around(self, view: View, unique: int, around: int) -> list[Standing]:
+    async def _near(self, source: Rankings, view: View, unique: int, around: int) -> list[Standing]:
         first = max(0, unique - 1 - around)
-        page = await self._engine.page(view.ranking, first, unique + around - first)
+        page = await source.page(view.ranking, first, unique + around - first)
         return self._standings(view, page, self._clock())
 
     async def lookup(self, view: View, players: Sequence[str]) -> Lookup:
@@ -222,7 +246,13 @@ class Reader:
         if not 1 <= len(players) <= MAX_LOOKUP:
             raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
-        places = await self._engine.places(view.ranking, wanted, view.rank)
+        try:
+            return await self._lookup(self._engine, view, wanted)
+        except EngineUnavailable as exc:
+            return await self._stale(view, exc, lambda source: self._lookup(source, view, wanted))
+
+    async def _lookup(self, source: Rankings, view: View, wanted: Sequence[str]) -> Lookup:
+        places = await source.places(view.ranking, wanted, view.rank)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
         found.sort(key=lambda pair: pair[0].unique)
         shown = view.live.shown_at(self._clock())
@@ -230,7 +260,7 @@ class Reader:
             Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _since(p.since), 0) for p, player in found
         ]
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
-        total = found[0][0].total if found else (await self._engine.page(view.ranking, 0, 0)).total
+        total = found[0][0].total if found else (await source.page(view.ranking, 0, 0)).total
         return Lookup(*view.labels, total, standings, missing)
 
     async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
@@ -239,7 +269,28 @@ class Reader:
         lowest, highest = (None if bound is None else stored(bound, name) for name, bound in (("min", low), ("max", high)))
         if half_life is not None:
             lowest, highest = half_life.levels(lowest, highest, self._clock())
-        return Count(*view.labels, low, high, await self._engine.count(view.ranking, lowest, highest))
+        try:
+            return await self._count(self._engine, view, (low, high), (lowest, highest))
+        except EngineUnavailable as exc:
+            return await self._stale(view, exc, lambda source: self._count(source, view, (low, high), (lowest, highest)))
+
+    async def _count(self, source: Rankings, view: View, shown: tuple[Any, Any], bounds: tuple[int | None, int | None]) -> Count:
+        return Count(*view.labels, *shown, await source.count(view.ranking, *bounds))
+
+    async def _stale(self, view: View, error: EngineUnavailable, read: Callable[[Rankings], Awaitable[A]]) -> A:
+        """An answer from the ledger's checkpoint, which says so; there is none for strong boards, and none without a checkpoint."""
+        if view.strong:
+            raise error
+        try:
+            standby = await standby_for(self._ledger, view.live)
+            if standby is None:
+                raise error
+            answer = await read(standby)
+        except LedgerUnavailable:
+            raise error from None
+        answer.stale = True
+        answer.as_of = _time(standby.taken)
+        return answer
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 

@@ -40,7 +40,11 @@ async def present_receipt(plan: Plan, engine: RankingEngine, changes: list[Chang
         share = percentile(place.unique, place.total)
         windows[span.window] = WindowReceipt(span.id, shown(place.score), rank, previous, moved, share, place.total)
     updated = bool(changes) and shown(changes[0].score) != next(iter(windows.values())).score
-    return _with_headline(plan, windows, updated)
+    answer = _with_headline(plan, windows, updated)
+    if plan.events and any(window.rank is None for window in windows.values()):
+        # It was recorded just now, and the engine has lost it since.
+        answer.pending = True
+    return answer
 
 
 def pending_receipt(plan: Plan) -> Receipt:

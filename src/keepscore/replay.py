@@ -22,12 +22,13 @@ __all__ = ["fold_for_checkpoint", "fold_ledger", "load_engine", "restated"]
 MAX_TAIL = 200_000
 
 Positions = Mapping[int, int]
+States = dict[Ranking, dict[str, State]]
 
 
 class Folded(NamedTuple):
     """The states of a board by ranking and player, and when each ranking may be dropped."""
 
-    states: dict[Ranking, dict[str, State]]
+    states: States
     expiries: dict[Ranking, int]
     events: int
 
@@ -92,7 +93,7 @@ class _Folder:
 
     async def settle(self, ledger: Ledger, upto: Positions) -> None:
         """Restate the players with late events."""
-        for ranking, player in self.late:
+        for ranking, player in sorted(self.late):
             if player in self.states[ranking]:
                 events = await ledger.player_events(self.live.id, player)
                 since = self.began.get(ranking, 0)
@@ -133,7 +134,7 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tupl
     if not points:
         upto = await ledger.positions(live.id)
         folded = await fold_ledger(ledger, live, upto)
-        return Dirty({ranking: states.items() for ranking, states in folded.states.items()}, folded.expiries, [], upto), None
+        return _changed(folded.states, folded.expiries, [], upto), None
     complete = points[0]
     positions = dict(complete.positions)
     tail: list[Event] = []
@@ -151,7 +152,12 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tupl
         folder.add(event, lambda ranking: _is_included(included, ranking, event))  # noqa: B023 - called at once
     await folder.settle(ledger, positions)
     dropped = [ranking for ranking, expiry in slots.items() if ranking in over or (0 < expiry <= now and ranking not in folder.states)]
-    return Dirty({ranking: states.items() for ranking, states in folder.states.items()}, folder.expiries, dropped, positions), complete
+    return _changed(folder.states, folder.expiries, dropped, positions), complete
+
+
+def _changed(states: States, expiries: Mapping[Ranking, int], dropped: list[Ranking], positions: Positions) -> Dirty:
+    rows = {ranking: players.items() for ranking, players in states.items()}
+    return Dirty(rows, {ranking: expiries.get(ranking, 0) for ranking in states}, dropped, positions)
 
 
 async def _take_up(

@@ -31,7 +31,7 @@ class Replies:
             answer = await self._answer(ticket, plans, outcomes)
             if spooled:
                 answer.spooled = True
-            if ticket.claim is not None and ticket.submissions:
+            if ticket.claim is not None and ticket.submissions and answer.pending is not True:
                 self._retries.keep(ticket.claim, answer)
             ticket.settle(answer)
 
@@ -73,6 +73,8 @@ class Replies:
         answer = _batch_receipt(ticket)
         if ticket.ranked:
             answer.results = receipts
+        if any(receipt.pending is True for receipt in receipts):
+            answer.pending = True
         return answer
 
 

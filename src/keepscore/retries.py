@@ -7,7 +7,7 @@ import logging
 import msgspec
 
 from keepscore.answers import BatchReceipt, Receipt, encode
-from keepscore.errors import IdempotencyKeyReused, KeepscoreError
+from keepscore.errors import IdempotencyKeyReused
 from keepscore.ledgers.base import Answered, Claim, Ledger
 
 __all__ = ["Retries"]
@@ -41,7 +41,7 @@ class Retries:
             answers, self._unsaved = self._unsaved, {}
             try:
                 await self._ledger.save_answers(answers)
-            except KeepscoreError as exc:
+            except Exception as exc:
                 # A retry then gets where the player stands by then, not the first answer.
                 log.warning("answers for retries were not kept: %s", exc)
 

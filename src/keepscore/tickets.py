@@ -30,9 +30,9 @@ class Ticket(msgspec.Struct):
     answer: asyncio.Future[Any]
 
     @property
-    def boards(self) -> set[LiveBoard]:
-        """The boards that it is sent to."""
-        return {submission.live for _, submission in self.submissions}
+    def boards(self) -> list[LiveBoard]:
+        """The boards that it is sent to, each once."""
+        return list(dict.fromkeys(submission.live for _, submission in self.submissions))
 
     def settle(self, answer: Receipt | BatchReceipt | Exception) -> None:
         """Give the answer, unless whoever asked is gone."""

@@ -299,7 +299,11 @@ class Writer:
             last = (await self._ledger.positions(live.id)).get(self._applier.number, 0)
             if last != self._counts.get(live.id, 0):
                 self._counts[live.id] = last
-                await self._applier.catch_up(live)
+                try:
+                    await self._applier.ensure(live, last)
+                except EngineUnavailable:
+                    # That it is recorded is known, and the watermark says the rest.
+                    self.is_behind = True
         self._unsure = False
 
     @staticmethod
@@ -312,8 +316,8 @@ class Writer:
 
     async def _catch_up_for(self, tickets: list[Ticket]) -> None:
         """Bring boards up to date on which a submission depends on the score that there is."""
-        looking = {live for ticket in tickets if self._looks(ticket) for live in ticket.boards}
-        for live in {linked for board in looking for linked in (board, *self._catalog.links(board))}:
+        looking = dict.fromkeys(live for ticket in tickets if self._looks(ticket) for live in ticket.boards)
+        for live in dict.fromkeys(linked for board in looking for linked in (board, *self._catalog.links(board))):
             try:
                 await self._applier.ensure(live, self._counts.get(live.id, 0))
             except EngineUnavailable:
@@ -322,7 +326,7 @@ class Writer:
 
     async def _refuse_without_engine(self, tickets: list[Ticket]) -> list[Ticket]:
         """Answer those whose board takes nothing while the engine is away; give the others."""
-        strong = {live for ticket in tickets for live in ticket.boards if live.is_strong}
+        strong = dict.fromkeys(live for ticket in tickets for live in ticket.boards if live.is_strong)
         for live in strong:
             try:
                 await self._engine.applied(live.id)

@@ -68,12 +68,11 @@ def split(url: str) -> tuple[str, str]:
 )
 def test_an_address_with_a_mistake(tmp_path: Path, url: str, words: list[str]) -> None:
     has(refusal(tmp_path, url), "ledger url", *words)
-    has(refusal(tmp_path, url, "migrate"), *words)
 
 
 def test_wrong_credentials(tmp_path: Path) -> None:
     server = f"127.0.0.1:{shared_postgres().port}/postgres"
-    for user in ("postgres:hunter2", "somebody:hunter2", "somebody", "postgres"):
+    for user in ("postgres:hunter2", "somebody:hunter2", "postgres"):
         has(refusal(tmp_path, f"postgresql://{user}@{server}"), server, "user or the password", "postgresql://user:password@host/database")
 
 
@@ -84,12 +83,13 @@ def test_no_such_database(tmp_path: Path) -> None:
 def test_nobody_listens_or_there_is_no_such_host(tmp_path: Path) -> None:
     port = free_port()
     has(refusal(tmp_path, f"postgresql://user:hunter2@127.0.0.1:{port}/db"), f"127.0.0.1:{port}", "nobody listens", "Start it")
-    has(refusal(tmp_path, "postgresql://user:hunter2@no-such-host.invalid/db"), "no-such-host.invalid")
-    has(refusal(tmp_path, f"postgresql://user:hunter2@/db?host={tmp_path}"), str(tmp_path))
+    has(refusal(tmp_path, f"postgresql://user:hunter2@localhost:{port}/db", "migrate"), f"localhost:{port}", "nobody listens")
+    has(refusal(tmp_path, "postgresql://user:hunter2@no-such-host.invalid/db", "migrate"), "no-such-host.invalid", "cannot be found")
+    has(refusal(tmp_path, f"postgresql://user:hunter2@/db?host={tmp_path}", "migrate"), str(tmp_path), "nobody listens")
 
 
 def test_encryption_that_the_server_does_not_have(tmp_path: Path) -> None:
-    has(refusal(tmp_path, f"{shared_postgres().url}?sslmode=require"), "SSL")
+    has(refusal(tmp_path, f"{shared_postgres().url}?sslmode=require"), "SSL", "sslmode")
 
 
 @contextmanager

@@ -12,7 +12,20 @@ from keepscore.boards import Board, RankKind
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import Kind, State
 
-__all__ = ["Batch", "Change", "Dirty", "Gap", "InProcessEngine", "Loaded", "Outcome", "Page", "Ranking", "RankingEngine", "Update"]
+__all__ = [
+    "Batch",
+    "Change",
+    "Dirty",
+    "Gap",
+    "InProcessEngine",
+    "Loaded",
+    "Outcome",
+    "Page",
+    "Ranking",
+    "RankingEngine",
+    "Rankings",
+    "Update",
+]
 
 
 class Ranking(NamedTuple):
@@ -119,7 +132,31 @@ class Dirty(NamedTuple):
     applied: Mapping[int, int]
 
 
-class RankingEngine(ABC):
+class Rankings(ABC):
+    """Rankings that can be read."""
+
+    @abstractmethod
+    async def place(self, ranking: Ranking, player: str) -> Place | None:
+        """Where a player stands. O(log N)."""
+
+    @abstractmethod
+    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
+        """Where some players stand. O(log N) each. Rank numbers other than the unique and the wanted one (None: all) may be 0."""
+
+    @abstractmethod
+    async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
+        """The rows after the first `offset`. O(log N + limit)."""
+
+    @abstractmethod
+    async def page_after(self, ranking: Ranking, row: Row, limit: int) -> Page:
+        """The rows behind `row`, whether or not it is still there. O(log N + limit)."""
+
+    @abstractmethod
+    async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
+        """How many players have a score from `low` to `high`, both included. O(log N)."""
+
+
+class RankingEngine(Rankings):
     """Rankings with their watermarks. Every method is safe to repeat."""
 
     #: Whether the engine can keep events for a ledger that is away.
@@ -216,26 +253,6 @@ class RankingEngine(ABC):
     @abstractmethod
     async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
         """The states of some players."""
-
-    @abstractmethod
-    async def place(self, ranking: Ranking, player: str) -> Place | None:
-        """Where a player stands. O(log N)."""
-
-    @abstractmethod
-    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
-        """Where some players stand. O(log N) each. Rank numbers other than the unique and the wanted one (None: all) may be 0."""
-
-    @abstractmethod
-    async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
-        """The rows after the first `offset`. O(log N + limit)."""
-
-    @abstractmethod
-    async def page_after(self, ranking: Ranking, row: Row, limit: int) -> Page:
-        """The rows behind `row`, whether or not it is still there. O(log N + limit)."""
-
-    @abstractmethod
-    async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
-        """How many players have a score from `low` to `high`, both included. O(log N)."""
 
     @abstractmethod
     async def rankings(self, board_id: int) -> list[Ranking]:

@@ -389,11 +389,13 @@ class RedisEngine(RankingEngine):
             return None
         keys = self._at(known, ranking)
         argument = _pack([keys.form, keys.field, known.board.order == "desc", *arguments])
-        call = Call(script, [*keys[:3], known.listed], argument)
+        call = Call(script, [*keys[:3], known.listed, known.marks], argument)
         answer = await self._client.read(call, replica=known.board.consistency == "eventual")
         while answer == b"dense":
             await self._index(known, ranking)
             answer = await self._client.read(call, replica=False)
+        if answer == b"lost":
+            raise EngineUnavailable(f"the Redis at {self.address.shown} has lost the rankings of {known.board.name!r}: they are made anew")
         return _unpack(answer)
 
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:

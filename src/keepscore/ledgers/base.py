@@ -10,7 +10,20 @@ from keepscore.boards import Board
 from keepscore.ordering import Row
 from keepscore.scoring import Event, State
 
-__all__ = ["Ahead", "Answered", "BoardRecord", "Checkpoint", "Claim", "DuplicateKeys", "Ledger", "Order", "Profile", "Slot"]
+__all__ = [
+    "Ahead",
+    "Answered",
+    "Archive",
+    "Archived",
+    "BoardRecord",
+    "Checkpoint",
+    "Claim",
+    "DuplicateKeys",
+    "Ledger",
+    "Order",
+    "Profile",
+    "Slot",
+]
 
 
 class BoardRecord(NamedTuple):
@@ -86,6 +99,34 @@ class Ahead(NamedTuple):
     better: int
     scores: int
     total: int
+
+
+class Archived(NamedTuple):
+    """A row of an archived ranking: the three ways to number its rank, and what the ranking had."""
+
+    rank: int
+    standard: int
+    dense: int
+    player: str
+    score: int
+    since: int
+
+
+class Archive(NamedTuple):
+    """A ranking as it was at the moment `taken`: all of its players counted, the first `kept` of them kept."""
+
+    id: int
+    board: int
+    slot: Slot
+    #: `closed`: the final standings of a window. `snapshot`: the standings at some moment.
+    kind: str
+    #: The revision of a closed window's standings, counted from 1; the position of a snapshot in its series.
+    number: int
+    taken: int
+    players: int
+    kept: int
+    #: What tells whether the rows are those that were archived.
+    digest: str
 
 
 class Profile(NamedTuple):
@@ -203,6 +244,52 @@ class Ledger(ABC):
     @abstractmethod
     async def checkpoint_count(self, board_id: int, slot: Slot, low: int, high: int) -> int:
         """How many checkpointed rows of a ranking have a score from `low` to `high`, both included."""
+
+    @abstractmethod
+    async def begin_archive(self, board_id: int, slot: Slot, kind: str, number: int, taken: int) -> int:
+        """Begin to archive a ranking; the answer names the archive. One of the same number that was not finished is dropped."""
+
+    @abstractmethod
+    async def write_archive(self, archive: int, rows: Sequence[Archived]) -> None:
+        """Archive some rows."""
+
+    @abstractmethod
+    async def finish_archive(self, archive: int, players: int, kept: int, digest: str) -> None:
+        """Declare an archive complete: from now on it is there, and does not change."""
+
+    @abstractmethod
+    async def drop_archive(self, archive: int) -> None:
+        """Remove an archive."""
+
+    @abstractmethod
+    async def archives(
+        self, board_id: int, window: str | None = None, window_id: str | None = None, kind: str | None = None
+    ) -> list[Archive]:
+        """The complete archives of a board, by window and the moment when they were taken."""
+
+    @abstractmethod
+    async def archive_rows(self, archive: int, offset: int, limit: int) -> list[Archived]:
+        """The rows of an archive after the first `offset`."""
+
+    @abstractmethod
+    async def archive_places(self, archive: int, players: Sequence[str]) -> list[Archived]:
+        """The rows of some players in an archive."""
+
+    @abstractmethod
+    async def archive_count(self, archive: int, low: int, high: int) -> int:
+        """How many rows of an archive have a score from `low` to `high`, both included."""
+
+    @abstractmethod
+    async def player_archives(self, board_id: int, player: str) -> list[tuple[Archive, Archived]]:
+        """All archives of a board that a player is in, the oldest first."""
+
+    @abstractmethod
+    async def has_events(self, board_id: int, start: int, end: int) -> bool:
+        """Whether a board has an event whose time lies from `start` up to, not including, `end`. O(events of the board)."""
+
+    @abstractmethod
+    async def first_event(self, board_id: int) -> int | None:
+        """The time of a board's earliest event. O(events of the board)."""
 
     @abstractmethod
     async def lead(self) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 
 from keepscore.boards import Board, board_from_dict
 from keepscore.ledgers.base import Answered, BoardRecord, Claim, DuplicateKeys, Profile
+from keepscore.ledgers.postgres_archives import PostgresArchives
 from keepscore.ledgers.postgres_connections import OLDEST, Connections
 from keepscore.ledgers.postgres_schema import make_partitions, migrate, months_ahead
 from keepscore.ledgers.postgres_standings import CHUNK, PATIENCE, PostgresStandings
@@ -32,7 +33,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
 
-class PostgresLedger(PostgresStandings):
+class PostgresLedger(PostgresStandings, PostgresArchives):
     """A ledger in the PostgreSQL database at an address.
 
     `shared`: several processes may have it open, as long as all of them say so.

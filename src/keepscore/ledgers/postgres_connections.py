@@ -34,6 +34,8 @@ OLDEST = 14
 IN_USE = 0x6B656570
 #: The advisory lock of the one that does the jobs of all; the one between is that under which tables are made.
 LEADS = 0x6B656572
+#: How often it is tried, and the seconds between.
+LOCK_TRIES, LOCK_PAUSE = 5, 0.1
 
 T = TypeVar("T")
 
@@ -76,12 +78,16 @@ class Connections:
         """Let go of everything."""
         async with self._turn:
             if self._writing is not None:
-                self._writing.terminate()
-                self._writing = None
+                connection, self._writing = self._writing, None
+                with suppress(*DRIVER_ERRORS):
+                    async with _deadline(connection, CONNECT):
+                        # By name, since the server may notice the end of a connection only a little later.
+                        await connection.execute(self._queries["let_go"])
+                        await connection.close()
         if self._pool is not None:
             try:
                 await asyncio.wait_for(self._pool.close(), CONNECT)
-            except (TimeoutError, *DRIVER_ERRORS):
+            except DRIVER_ERRORS:
                 self._pool.terminate()
             self._pool = None
 
@@ -162,9 +168,14 @@ class Connections:
             if ended is False:
                 raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} has not ended what was under way: try again")
         await connection.execute(self._queries["be_durable"])
+        await connection.execute(self._queries["end_when_gone"])
         lock = "use_with_others" if self._shared else "use_alone"
-        if not await connection.fetchval(self._queries[lock], IN_USE):
-            raise await self._refusal(connection)
+        for _ in range(LOCK_TRIES):
+            if await connection.fetchval(self._queries[lock], IN_USE):
+                return
+            # That of a process that was killed is let go in a moment.
+            await asyncio.sleep(LOCK_PAUSE)
+        raise await self._refusal(connection)
 
     async def _refusal(self, connection: Any) -> LedgerInUse:
         url = None
@@ -185,7 +196,7 @@ class Connections:
 
 @asynccontextmanager
 async def _deadline(connection: Any, seconds: float) -> AsyncIterator[None]:
-    """End the connection when the time has passed, or when what was under way on it is not known to be over."""
+    """End the connection when the time has passed, and after an error."""
     late = False
 
     def end() -> None:
@@ -199,8 +210,8 @@ async def _deadline(connection: Any, seconds: float) -> AsyncIterator[None]:
     except BaseException as exc:
         if late and isinstance(exc, Exception):
             raise TimeoutError from exc
-        if not isinstance(exc, asyncpg.PostgresError | KeepscoreError | DuplicateKeys):
-            # One that was lost has gone back to its pool already.
+        if not isinstance(exc, KeepscoreError | DuplicateKeys):
+            # Which errors leave a connection usable is hard to tell, and errors are rare. One that was lost has gone back to its pool.
             with suppress(asyncpg.InterfaceError):
                 connection.terminate()
         raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import asyncpg
 
 from keepscore.errors import LedgerFull, LedgerUnavailable
@@ -9,8 +11,9 @@ from keepscore.errors import LedgerFull, LedgerUnavailable
 __all__ = ["DRIVER_ERRORS", "unavailable"]
 
 #: All that the driver raises when it cannot do something.
-DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 
+NOBODY = "does not answer: nobody listens there. Start it, or mend the address"
 #: What to do about an error, by the first class that it belongs to.
 FIXES: list[tuple[type[Exception], str]] = [
     (
@@ -30,8 +33,18 @@ FIXES: list[tuple[type[Exception], str]] = [
     (asyncpg.UndefinedTableError, "lacks a part of the ledger ({text}): run 'keepscore migrate', or bring back a backup"),
     (asyncpg.NotNullViolationError, "has recorded other events of this writer meanwhile: the outcome is settled, try again"),
     (asyncpg.CannotConnectNowError, "is starting or stopping ({text}): try again"),
-    (ConnectionRefusedError, "does not answer: nobody listens there. Start it, or mend the address"),
+    (ConnectionRefusedError, NOBODY),
+    (FileNotFoundError, NOBODY),
+    (socket.gaierror, "is on a host that cannot be found ({text}): mend the address"),
     (TimeoutError, "does not answer in time: see whether it is up and reached, or overloaded"),
+]
+
+#: The same for errors that have no class of their own.
+WORDS = [
+    # A host with several addresses.
+    ("Connect call failed", NOBODY),
+    ("SSL", "does not offer the encryption that is asked for ({text}): set it up there, or write another sslmode"),
+    ("closed in the middle", "has ended the connection: what was under way is settled, try again"),
 ]
 
 
@@ -42,5 +55,8 @@ def unavailable(shown: str, error: BaseException) -> LedgerUnavailable:
         return LedgerFull(f"the disk of the ledger {shown} is full: make room; nothing was recorded")
     for kind, fix in FIXES:
         if isinstance(error, kind):
+            return LedgerUnavailable(f"the PostgreSQL at {shown} {fix.format(text=text)}")
+    for words, fix in WORDS:
+        if words in text:
             return LedgerUnavailable(f"the PostgreSQL at {shown} {fix.format(text=text)}")
     return LedgerUnavailable(f"the PostgreSQL at {shown} cannot be used: {text}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import resources
 
 __all__ = ["migrations", "named_queries"]
 
 
+@cache
 def named_queries(dialect: str) -> dict[str, str]:
     """The queries of ``sql/{dialect}.sql`` by name."""
     text = resources.files(__package__).joinpath("sql", f"{dialect}.sql").read_text()

@@ -28,6 +28,7 @@ from keepscore.ledgers.base import (
 from keepscore.ledgers.lock_file import LockFile
 from keepscore.ledgers.player_index import PlayerIndex
 from keepscore.ledgers.queries import named_queries
+from keepscore.ledgers.sqlite_archives import SqliteArchives
 from keepscore.ledgers.sqlite_schema import migrate
 from keepscore.ledgers.sqlite_standings import CHUNK, SqliteStandings
 from keepscore.scoring import Event
@@ -49,7 +50,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
 
-class SqliteLedger(SqliteStandings):
+class SqliteLedger(SqliteStandings, SqliteArchives):
     """A ledger in the SQLite database at `path` (`:memory:` for one that is gone with the process).
 
     `shared`: several processes of this machine may have it open, as long as all of them say so.

@@ -248,8 +248,8 @@ class Api:
         return ready
 
     def _cacheable(self, view: View, content: object, headers: Headers, etag: bytes) -> Answer | Prepared:
-        """An answer that may be kept, unless the board is strong."""
-        if view.strong:
+        """An answer that may be kept, unless the board is strong or the answer stale."""
+        if view.strong or getattr(content, "stale", None) is True:
             return Answer(content, headers=NO_STORE)
         start = self._starts.get((etag, headers))
         if start is None:

@@ -1,14 +1,15 @@
 -- Consecutive rows of a ranking: those after the first `offset`, or those behind a row, whether or not it is still there.
 --
--- KEYS     key, times and dense of a ranking, list of rankings
+-- KEYS     key, times and dense of a ranking, list of rankings, watermarks
 -- ARGV[1]  msgpack: {form, field, desc, offset, limit}, or with {player, score, since} of the row in the place of the offset
 -- Answers  msgpack: {rows, offset, standard and dense rank of the first row, total}; a row is {player, score, since};
---          or 'dense': the index is not there
+--          or 'dense': the index is not there; or 'lost': nothing of the board is
 -- Cost     O(log N + limit); behind a row that others are equal to, O(log N) for each halving of those.
 
 local form, field, desc, from, limit = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
 local _, upto, listed = entry(KEYS[4], field)
+if not listed and call('EXISTS', KEYS[5]) == 0 then return 'lost' end
 local total = listed and call('ZCARD', r.key) or 0
 if total > 0 and upto ~= math.huge then return 'dense' end
 local range = desc and 'ZREVRANGE' or 'ZRANGE'

@@ -1,14 +1,15 @@
 -- Where players stand.
 --
--- KEYS     key, times and dense of a ranking, list of rankings
+-- KEYS     key, times and dense of a ranking, list of rankings, watermarks
 -- ARGV[1]  msgpack: {form, field, desc, players, standard, dense}: the last two say which ranks are wanted beside the unique one
 -- Answers  msgpack: {total, numbers}: for each player score (false: not ranked), since, unique, standard, dense rank (0: not wanted);
---          or 'dense': the index is not there
+--          or 'dense': the index is not there; or 'lost': nothing of the board is
 -- Cost     O(log N) for each player.
 
 local form, field, desc, players, standard, dense = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
 local _, upto, listed = entry(KEYS[4], field)
+if not listed and call('EXISTS', KEYS[5]) == 0 then return 'lost' end
 local total = listed and call('ZCARD', r.key) or 0
 if dense and total > 0 and upto ~= math.huge then return 'dense' end
 local states = total > 0 and read_all(r, players) or {}

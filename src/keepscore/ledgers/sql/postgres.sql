@@ -4,6 +4,11 @@
 -- A commit waits for the disk, whatever the server's default is.
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local');
 
+-- name: end_when_gone
+-- Have the server notice within half a minute that the host of a connection is gone, so that the lock is free.
+SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+       set_config('tcp_keepalives_count', '3', false);
+
 -- name: is_read_only
 -- Whether nothing can be written.
 SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on';
@@ -15,6 +20,10 @@ SELECT pg_try_advisory_lock($1);
 -- name: use_with_others
 -- The same beside others who share it.
 SELECT pg_try_advisory_lock_shared($1);
+
+-- name: let_go
+-- Let go of the lock.
+SELECT pg_advisory_unlock_all();
 
 -- name: end_connection
 -- End a connection of this process, and wait until it has gone; no row where it has gone already.
@@ -144,11 +153,12 @@ SELECT COALESCE(MAX(number), 0) FROM checkpoints WHERE board = $1;
 INSERT INTO checkpoints (board, number, base, meaning, positions, taken) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: put_standings
--- Checkpoint some states of a ranking.
+-- Checkpoint some states of a ranking, but those that a later checkpoint has.
 INSERT INTO standings (board, "window", window_id, segment, player, score, since, checkpoint)
 SELECT $1, $2, $3, $4, s.player, s.score, s.since, $5 FROM unnest($6::text[], $7::bigint[], $8::bigint[]) AS s (player, score, since)
 ON CONFLICT (board, "window", window_id, segment, player)
-DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint;
+DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = excluded.checkpoint
+WHERE standings.checkpoint <= excluded.checkpoint;
 
 -- name: remove_standings
 -- Take players out of a checkpointed ranking.
@@ -233,6 +243,64 @@ FROM (SELECT COUNT(*) AS better, COUNT(DISTINCT score) AS scores FROM standings 
 -- name: count_standings
 -- How many rows of a ranking have a score in a range.
 SELECT COUNT(*) FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND score BETWEEN $5 AND $6;
+
+-- name: unfinished
+-- The archive of a ranking that was begun and not finished.
+SELECT id FROM archives
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND kind = $5 AND number = $6 AND NOT complete;
+
+-- name: begin_archive
+-- Begin an archive.
+INSERT INTO archives (board, "window", window_id, segment, kind, number, taken) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id;
+
+-- name: write_archive
+-- Archive standings.
+INSERT INTO snapshots (archive, rank, standard, dense, player, score, since)
+SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[]);
+
+-- name: finish_archive
+-- Declare an archive complete.
+UPDATE archives SET players = $1, kept = $2, digest = $3, complete = true WHERE id = $4;
+
+-- name: drop_archive_rows
+-- Drop the rows of an archive.
+DELETE FROM snapshots WHERE archive = $1;
+
+-- name: drop_archive
+-- Drop an archive.
+DELETE FROM archives WHERE id = $1;
+
+-- name: archives
+-- The complete archives of a board: of one window, one window id, one kind, or any.
+SELECT id, board, "window", window_id, segment, kind, number, taken, players, kept, digest FROM archives
+WHERE board = $1 AND ($2::text IS NULL OR "window" = $2) AND ($3::text IS NULL OR window_id = $3) AND ($4::text IS NULL OR kind = $4) AND complete
+ORDER BY "window", taken, window_id, segment, number;
+
+-- name: archive_rows
+-- Rows of an archive, from a rank on.
+SELECT rank, standard, dense, player, score, since FROM snapshots WHERE archive = $1 AND rank > $2 ORDER BY rank LIMIT $3;
+
+-- name: archive_places
+-- The rows of some players in an archive.
+SELECT rank, standard, dense, player, score, since FROM snapshots WHERE archive = $1 AND player = ANY($2::text[]);
+
+-- name: archive_count
+-- How many rows of an archive have a score in a range.
+SELECT COUNT(*) FROM snapshots WHERE archive = $1 AND score BETWEEN $2 AND $3;
+
+-- name: player_archives
+-- The archives of a board that a player is in, with the player's row.
+SELECT a.id, a.board, a."window", a.window_id, a.segment, a.kind, a.number, a.taken, a.players, a.kept, a.digest, s.rank, s.standard, s.dense, s.player, s.score, s.since
+FROM archives a JOIN snapshots s ON s.archive = a.id AND s.player = $2
+WHERE a.board = $1 AND a.complete ORDER BY a.taken, a.number;
+
+-- name: events_between
+-- Whether a board has an event of a time.
+SELECT EXISTS (SELECT 1 FROM events WHERE board = $1 AND at >= $2 AND at < $3);
+
+-- name: first_event
+-- The time of a board's earliest event.
+SELECT MIN(at) FROM events WHERE board = $1;
 
 -- name: profiles
 -- The profiles recorded since a moment.

@@ -1,0 +1,85 @@
+"""Archived rankings in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from keepscore.ledgers.base import Archive, Archived, Ledger, Slot
+
+__all__ = ["SqliteArchives"]
+
+T = TypeVar("T")
+
+
+class SqliteArchives(Ledger):
+    """The part of a ledger in SQLite that is about archives."""
+
+    _queries: Mapping[str, str]
+
+    @abstractmethod
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What `work` gives within a transaction."""
+
+    @abstractmethod
+    async def _read(self, query: str, *args: object) -> list[Any]:
+        """The rows of a named query."""
+
+    async def begin_archive(self, board_id: int, slot: Slot, kind: str, number: int, taken: int) -> int:
+        def work(connection: sqlite3.Connection) -> int:
+            for (old,) in connection.execute(self._queries["unfinished"], (board_id, *slot, kind, number)).fetchall():
+                self._drop(connection, old)
+            begun = connection.execute(self._queries["begin_archive"], (board_id, *slot, kind, number, taken)).fetchone()
+            return int(begun[0])
+
+        return await self._write(work)
+
+    def _drop(self, connection: sqlite3.Connection, archive: int) -> None:
+        connection.execute(self._queries["drop_archive_rows"], (archive,))
+        connection.execute(self._queries["drop_archive"], (archive,))
+
+    async def write_archive(self, archive: int, rows: Sequence[Archived]) -> None:
+        values = [(archive, *row) for row in rows]
+        await self._write(lambda connection: connection.executemany(self._queries["write_archive"], values))
+
+    async def finish_archive(self, archive: int, players: int, kept: int, digest: str) -> None:
+        await self._write(lambda connection: connection.execute(self._queries["finish_archive"], (players, kept, digest, archive)))
+
+    async def drop_archive(self, archive: int) -> None:
+        await self._write(lambda connection: self._drop(connection, archive))
+
+    async def archives(
+        self, board_id: int, window: str | None = None, window_id: str | None = None, kind: str | None = None
+    ) -> list[Archive]:
+        return [_archive(row) for row in await self._read("archives", board_id, window, window_id, kind)]
+
+    async def archive_rows(self, archive: int, offset: int, limit: int) -> list[Archived]:
+        return [Archived(*row) for row in await self._read("archive_rows", archive, offset, limit)]
+
+    async def archive_places(self, archive: int, players: Sequence[str]) -> list[Archived]:
+        return [Archived(*row) for row in await self._read("archive_places", archive, msgspec.json.encode(players).decode())]
+
+    async def archive_count(self, archive: int, low: int, high: int) -> int:
+        ((count,),) = await self._read("archive_count", archive, low, high)
+        return int(count)
+
+    async def player_archives(self, board_id: int, player: str) -> list[tuple[Archive, Archived]]:
+        rows = await self._read("player_archives", board_id, player)
+        return [(_archive(row[:11]), Archived(*row[11:])) for row in rows]
+
+    async def has_events(self, board_id: int, start: int, end: int) -> bool:
+        ((found,),) = await self._read("events_between", board_id, start, end)
+        return bool(found)
+
+    async def first_event(self, board_id: int) -> int | None:
+        ((first,),) = await self._read("first_event", board_id)
+        return None if first is None else int(first)
+
+
+def _archive(row: Sequence[Any]) -> Archive:
+    number, board, window, window_id, segment, *rest = row
+    return Archive(number, board, Slot(window, window_id, segment), *rest)

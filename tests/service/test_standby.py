@@ -1,0 +1,112 @@
+"""What readers get while the engine is away: the ledger's checkpoint, which says so."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.postgres_servers import shared_postgres
+from tests.redis_servers import RedisServer, single
+from tests.service.redis_places import on, until, verified
+from tests.service.running import Service, refused
+
+BOARDS = """
+[[board]]
+name = "best"
+windows = ["all_time", "daily"]
+segments = ["region"]
+rank = "standard"
+
+[[board]]
+name = "times"
+order = "asc"
+ties = "last"
+decimals = 1
+
+[[board]]
+name = "lasts"
+operator = "last"
+ties = "player"
+rank = "dense"
+
+[[board]]
+name = "prize"
+consistency = "strong"
+"""
+READS = [
+    ("best", "top?limit=5"),
+    ("best", "top?limit=4&offset=7&rank=dense"),
+    ("best", "top?window=daily"),
+    ("best", "top?segment=region:eu&rank=unique"),
+    ("best", "players/p3?around=2"),
+    ("best", "ranks/6?around=2"),
+    ("best", "count?min=2&max=4"),
+    ("times", "top"),
+    ("times", "players/p5?around=3"),
+    ("lasts", "top"),
+    ("lasts", "players/p1?around=20"),
+]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def away(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Service, RedisServer]]:
+    """A service with some scores, and its Redis."""
+    ledger = shared_postgres().new_database() if request.param == "postgresql" else None
+    with single() as redis:
+        service = Service(tmp_path, on(redis.url, BOARDS), ledger=ledger)
+        chance = random.Random(7)
+        for number in range(60):
+            player = f"p{chance.randrange(20)}"
+            service.submit("best", player, chance.randint(1, 5), segments={"region": chance.choice(["eu", "us"])})
+            service.submit("times", player, chance.randint(1, 9) / 2)
+            service.submit("lasts", player, chance.randint(1, 9), game_id=f"g{number}")
+        service.submit("prize", "p1", 3)
+        yield service, redis
+        service.stop()
+        assert "Traceback" not in service.log.read_text()
+
+
+def shown(service: Service, board: str, path: str) -> dict[str, Any]:
+    answer = service.client.get(f"/v1/boards/{board}/{path}")
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()
+    assert (answer.headers["cache-control"] == "no-store") is bool(body.get("stale"))
+    return body
+
+
+def plain(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in ("stale", "as_of", "next_cursor")}
+
+
+def test_reads_come_from_the_checkpoint_and_say_so(away: tuple[Service, RedisServer]) -> None:
+    service, redis = away
+    before = {read: plain(shown(service, *read)) for read in READS}
+    players = {"player_ids": ["p2", "nobody", "p9", "p4"]}
+    looked_up = plain(service.post("best", "players/lookup", players).json())
+    redis.stop()
+    stopped = datetime.now(UTC)
+    # A page may be a second old, and there may be an older checkpoint.
+    until(lambda: all(shown(service, *read).get("stale") for read in READS))
+    until(lambda: all(datetime.fromisoformat(shown(service, *read)["as_of"]) >= stopped for read in READS))
+    for read, body in before.items():
+        stale = shown(service, *read)
+        assert stale["stale"] is True
+        assert plain(stale) == body, read
+    assert plain(service.post("best", "players/lookup", players).json()) == looked_up
+    first = shown(service, "best", "top?limit=8")
+    second = shown(service, "best", f"top?limit=100&cursor={first['next_cursor']}")
+    assert first["standings"] + second["standings"] == shown(service, "best", "top?limit=100")["standings"]
+    refused(service.client.get("/v1/boards/prize/top"), 503)
+    refused(service.client.get("/v1/boards/best/players/nobody"), 404, "nobody")
+    # What is submitted meanwhile is in the next checkpoint.
+    assert service.post("lasts", "scores", {"player_id": "newcomer", "score": 99}).status_code == 202
+    until(lambda: service.client.get("/v1/boards/lasts/top").json()["standings"][0]["player_id"] == "newcomer")
+    redis.start()
+    until(lambda: "stale" not in service.client.get("/v1/boards/lasts/top").json())
+    assert shown(service, "lasts", "top")["standings"][0]["player_id"] == "newcomer"
+    verified(service)

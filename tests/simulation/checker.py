@@ -1,0 +1,83 @@
+"""What must hold when things are quiet."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from keepscore.catalog import LiveBoard
+from keepscore.errors import EngineUnavailable
+from keepscore.scoring import Event
+from tests.contract import oracle
+from tests.simulation.clients import Request
+from tests.simulation.world import Process, World
+
+__all__ = ["behind", "objections"]
+
+
+def behind(world: World) -> bool:
+    """Whether the engine lacks something that is recorded."""
+    for board, writer, last in world.database.execute("SELECT board, writer, max(n) FROM events GROUP BY board, writer"):
+        found = world.server.engine._boards.get(board)
+        if found is None or found.applied.get(writer, 0) != last:
+            return True
+    return False
+
+
+async def objections(world: World, process: Process, requests: list[Request]) -> list[str]:
+    """All that is wrong."""
+    found = [f"{request}: {what}" for request in requests for what in request.objections]
+    found += [f"outside of any request: {trouble}" for trouble in world.loop.troubles]
+    found += _ledger(world, requests)
+    for board in world.boards:
+        verification = await process.do(lambda name=board.name: process.lb.verify(name))
+        found += [f"verify: {board.name} {difference}" for difference in verification.differences]
+        found += await _oracle(world, process, process.lb._catalog[board.name])
+    return found
+
+
+def _ledger(world: World, requests: list[Request]) -> list[str]:
+    """I1, I2, I6: what was acknowledged is there once, what was refused is not, all else is there at most once."""
+    rows = world.database.execute("SELECT b.name, e.game_id FROM events e JOIN boards b ON b.id = e.board AND b.version = 1").fetchall()
+    counts = Counter(rows)
+    found = []
+    for request in requests:
+        names = [request.board.name, *request.board.also]
+        if len({counts[name, request.game] for name in names}) > 1:
+            found.append(f"{request}: not on all of {names}")
+        for name in names:
+            count = counts.pop((name, request.game), 0)
+            told = f"{request}: {count} times on {name}"
+            if request.receipts and count != 1:
+                found.append(f"{told}, and it was acknowledged")
+            elif count > 1:
+                found.append(f"{told}, and it was sent once")
+            elif count and request.refused:
+                found.append(f"{told}, and it was refused")
+            elif count and len(request.answers) == 1 and isinstance(request.answers[0], EngineUnavailable):
+                found.append(f"{told}, and the answer was that the engine is away")
+    found += [f"{game} on {name} was never sent" for name, game in counts]
+    return found
+
+
+async def _oracle(world: World, process: Process, live: LiveBoard) -> list[str]:
+    """I3: every ranking shows what a plain fold of the ledger's rows says, in order."""
+    ledger = process.lb.ledger
+    chunks = await process.do(lambda: _all(ledger.events(live.id, {})))
+    events: list[Event] = [event for chunk in chunks for event in chunk]
+    expected = oracle.fold(live, events)
+    engine = world.server.engine
+    found = []
+    for ranking in {**expected, **dict.fromkeys(await engine.rankings(live.id))}:
+        rows = (await engine.page(ranking, 0, 1000)).rows
+        wanted = oracle.ranked(live.board, expected.get(ranking, {}))
+        if rows != wanted:
+            found.append(f"oracle: {live.name} {ranking[1:]} shows {_rows(rows)}, not {_rows(wanted)}")
+    return found
+
+
+async def _all(chunks):
+    return [chunk async for chunk in chunks]
+
+
+def _rows(rows):
+    return [tuple(row) for row in rows]

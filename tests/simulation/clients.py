@@ -1,0 +1,140 @@
+"""Clients that submit by the dice and remember every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from keepscore import Board
+from keepscore.answers import Receipt
+from keepscore.errors import KeepscoreError, Unavailable
+from tests.simulation.world import ConnectionLost, Process, World
+
+__all__ = ["Client", "Request"]
+
+
+#: How often something is sent that has to be taken.
+TRIES = 3
+
+
+class Request:
+    """One thing that a client wants to be counted once, and what it was told about it."""
+
+    def __init__(self, game: str, board: Board, kind: str, player: str, amount: int, options: dict[str, Any], key: str | None) -> None:
+        self.game = game
+        self.board = board
+        self.kind = kind
+        self.player = player
+        self.amount = amount
+        self.options = options
+        self.key = key
+        self.answers: list[Receipt | Exception] = []
+        #: What was wrong with an answer when it came.
+        self.objections: list[str] = []
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.game} on {self.board.name}: {self.player} {self.amount}{f' key {self.key}' if self.key else ''}"
+
+    @property
+    def receipts(self) -> list[Receipt]:
+        """The answers that acknowledge it."""
+        return [answer for answer in self.answers if isinstance(answer, Receipt)]
+
+    @property
+    def refused(self) -> bool:
+        """Whether all answers said that it was not taken, and none that this is not known."""
+        unknown = (ConnectionLost, Unavailable)
+        return bool(self.answers) and all(isinstance(a, KeepscoreError) and not isinstance(a, unknown) for a in self.answers)
+
+    async def insist(self, world: World, to: Process | None = None) -> None:
+        """Send it while nothing goes wrong. What is left of earlier trouble may cost a try."""
+        for _ in range(TRIES):
+            await self.send(world, to)
+            if not self.answers or not isinstance(self.answers[-1], Unavailable):
+                return
+        self.objections.append(f"not taken, although nothing is wrong: {self.answers[-1]}")
+
+    async def send(self, world: World, to: Process | None = None) -> None:
+        """Send it to some process, once; remember the answer."""
+        living = world.living()
+        if not living:
+            return
+        process = to or world.dice.choice(living)
+        world.note(f"{process} ← {self}")
+        call = process.lb.submit if self.kind == "score" else process.lb.increment
+        options = {**self.options, "game_id": self.game, "idempotency_key": self.key}
+        try:
+            answer: Receipt | Exception = await process.do(lambda: call(self.board.name, self.player, self.amount, **options))
+        except Exception as exc:
+            answer = exc
+        world.note(f"{process} answers {self.game}: {_told(answer)}")
+        self._look(answer, world.database)
+        self.answers.append(answer)
+
+    def _look(self, answer: Receipt | Exception, database: sqlite3.Connection) -> None:
+        """Is the answer true at the moment when it comes?"""
+        if isinstance(answer, Receipt):
+            if not database.execute("SELECT count(*) FROM events WHERE game_id = ?", (self.game,)).fetchone()[0]:
+                self.objections.append("acknowledged before it was recorded")
+            # A replay tells where the player stands in the windows of now, which may be nowhere.
+            unranked = any(window.rank is None for window in answer.windows.values())
+            if unranked != (answer.pending is True) and answer.replayed is not True:
+                self.objections.append(f"rank {answer.rank}, pending {answer.pending}")
+            if self.receipts and answer.replayed is not True:
+                self.objections.append("acknowledged twice, and not as a replay")
+        elif not isinstance(answer, KeepscoreError | ConnectionLost):
+            self.objections.append(f"an error that nobody meant: {answer!r}")
+
+
+def _told(answer: Receipt | Exception) -> str:
+    if isinstance(answer, Receipt):
+        replayed = " (replayed)" if answer.replayed is True else ""
+        return f"score {answer.score} rank {'pending' if answer.pending is True else answer.rank}{replayed}"
+    return f"{type(answer).__name__} {answer}"
+
+
+class Client:
+    """Submits for a while, several requests at a time now and then."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self._world = world
+        self._name = name
+        self._dice = Random(world.dice.random())
+        self.requests: list[Request] = []
+
+    async def run(self, count: int) -> None:
+        """Make that many requests."""
+        pace = self._dice.choice((0.002, 0.05, 0.3))
+        while len(self.requests) < count:
+            await asyncio.gather(*[self._send() for _ in range(self._dice.choice((1, 1, 1, 2, 4)))])
+            await asyncio.sleep(self._dice.random() * pace)
+
+    async def _send(self) -> None:
+        request = self.made()
+        await request.send(self._world)
+        for _ in range(3):
+            # Whoever has a key tries again, sometimes although there was an answer.
+            if request.key is None or (request.receipts and self._dice.random() < 0.8):
+                return
+            await asyncio.sleep(self._dice.random())
+            await request.send(self._world)
+
+    def made(self) -> Request:
+        """The next request."""
+        dice = self._dice
+        board = dice.choice(self._world.boards)
+        kind = "increment" if board.operator in ("sum", "last") and dice.random() < 0.7 else "score"
+        options: dict[str, Any] = {}
+        if board.segments and dice.random() < 0.5:
+            options["segments"] = {"region": dice.choice(("eu", "us"))}
+        if dice.random() < 0.4:
+            late = dice.choice((1, 500, 1000, 2000))
+            options["at"] = datetime.fromtimestamp((self._world.clock() - late) / 1000, UTC)
+        game = f"{self._name}{len(self.requests) + 1}"
+        key = f"key-{game}" if dice.random() < 0.5 else None
+        request = Request(game, board, kind, dice.choice(("ann", "bob", "cem")), dice.randrange(1, 50), options, key)
+        self.requests.append(request)
+        return request

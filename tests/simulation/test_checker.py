@@ -1,0 +1,81 @@
+"""A simulation that finds nothing proves something only if it finds what is there: parts that are broken on purpose."""
+
+import pytest
+
+from keepscore.ledgers.sqlite import SqliteLedger
+from tests.simulation.engine import SimulatedEngine
+from tests.simulation.ledger import SimulatedLedger
+from tests.simulation.schedule import run_schedule
+
+
+class EngineThatAppliesTwice(SimulatedEngine):
+    """Takes whatever it is sent, although it has it already."""
+
+    def applied_now(self, batches):
+        for batch in batches:
+            board = self._side(batch.shadow)._boards.get(batch.board)
+            if board is not None and board.applied.get(batch.writer, 0) >= batch.upto:
+                board.applied[batch.writer] = batch.after
+        return super().applied_now(batches)
+
+
+class EngineThatPassesOverGaps(SimulatedEngine):
+    """Takes what it is sent, although something before it is missing."""
+
+    def applied_now(self, batches):
+        for batch in batches:
+            board = self._side(batch.shadow)._boards.get(batch.board)
+            if board is not None and board.applied.get(batch.writer, 0) < batch.upto:
+                board.applied[batch.writer] = batch.after
+        return super().applied_now(batches)
+
+
+class LedgerThatSaysYes(SimulatedLedger):
+    """Acknowledges now and then what it does not record."""
+
+    async def append(self, events, claims, answers):
+        if events[0].amount % 10:
+            await super().append(events, claims, answers)
+
+
+class LedgerThatForgetsKeys(SimulatedLedger):
+    """Takes every key for a new one."""
+
+    async def append(self, events, claims, answers):
+        await SqliteLedger.append(self, events, [], {})
+
+
+class LedgerThatCutsTransactions(SimulatedLedger):
+    """Records a linked board's event in a transaction of its own."""
+
+    async def append(self, events, claims, answers):
+        await super().append(events[:1], claims, answers)
+        if events[1:]:
+            await super().append(events[1:], [], {})
+
+
+def is_found(*complaints, **parts):
+    """Whether a few schedules bring all of these complaints."""
+    found = ""
+    for seed in range(1, 101):
+        found += "\n".join(run_schedule(seed, **parts).objections)
+        if all(complaint in found for complaint in complaints):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("engine", [EngineThatAppliesTwice, EngineThatPassesOverGaps])
+def test_broken_engines_are_found(engine):
+    assert is_found("verify: ", "oracle: ", engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("ledger", "complaint"),
+    [
+        (LedgerThatSaysYes, "acknowledged before it was recorded"),
+        (LedgerThatForgetsKeys, "2 times on"),
+        (LedgerThatCutsTransactions, "not on all of "),
+    ],
+)
+def test_broken_ledgers_are_found(ledger, complaint):
+    assert is_found(complaint, ledger=ledger)

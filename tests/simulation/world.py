@@ -1,0 +1,145 @@
+"""One schedule's world: a ledger, an engine, processes that come and go, and a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any
+
+from keepscore import Board, Leaderboards
+from keepscore.errors import KeepscoreError
+from tests.simulation.engine import EngineServer, SimulatedEngine
+from tests.simulation.ledger import SimulatedLedger, empty_database
+from tests.simulation.loop import OWNER, SimulatedLoop
+from tests.simulation.network import Network
+
+__all__ = ["ConnectionLost", "Process", "World"]
+
+#: 2026-11-15T23:59:58.500Z, a Sunday: a day and a week end soon.
+START = 1_794_787_198_500
+
+
+class ConnectionLost(Exception):
+    """The service went away before it answered."""
+
+
+class World:
+    """Everything that a schedule needs. All chance comes from its dice."""
+
+    def __init__(self, seed: int, engine: type[SimulatedEngine], ledger: type[SimulatedLedger], tracing: bool) -> None:
+        self.dice = Random(seed)
+        self.tracing = tracing
+        self.trace: list[str] = []
+        self.loop = SimulatedLoop(Random(self.dice.random()))
+        self.network = Network(self, Random(self.dice.random()))
+        self.server = EngineServer()
+        self.database = empty_database()
+        self.boards = _boards(self.dice)
+        self.processes: list[Process] = []
+        self.crashes = 0
+        self.engine = engine
+        self.ledger = ledger
+
+    def clock(self) -> int:
+        """The present, in milliseconds since 1970."""
+        return START + int(self.loop.time() * 1000)
+
+    def note(self, what: str) -> None:
+        """Remember what happened, if somebody wants to know."""
+        if self.tracing:
+            self.trace.append(f"{self.loop.time():9.4f}  {what}")
+
+    async def start_process(self) -> None:
+        """Start a process, again and again until it runs."""
+        while True:
+            process = Process(self)
+            self.processes.append(process)
+            if await process.start():
+                return
+            await asyncio.sleep(0.2)
+
+    def living(self) -> list[Process]:
+        """The processes that take requests."""
+        return [process for process in self.processes if process.is_open and not process.dead]
+
+    def end(self) -> None:
+        """Let nothing run any more."""
+        for process in self.processes:
+            process.dead = True
+        self.database.close()
+
+
+class Process:
+    """A real `Leaderboards` with all its tasks, which die together."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.dead = False
+        self.is_open = False
+        self.number = len(world.processes) + 1
+        self.lb = Leaderboards.open("sqlite:///:memory:", boards=world.boards, clock=world.clock)
+        self.lb.ledger = world.ledger(self, world.database)
+        self.lb._engine = world.engine(self, world.server)
+        self._context = contextvars.copy_context()
+        self._context.run(OWNER.set, self)
+        self._open: dict[asyncio.Future[Any], None] = {}
+
+    def __str__(self) -> str:
+        return f"process {self.number}"
+
+    async def start(self) -> bool:
+        """Answer whether it runs now."""
+        try:
+            await self.do(self.lb.__aenter__)
+        except (KeepscoreError, ConnectionLost) as exc:
+            self.world.note(f"{self} did not start: {exc}")
+            self.dead = True
+            return False
+        self.is_open = True
+        self.world.note(f"{self} is writer {self.lb._applier.number}")
+        return True
+
+    async def do(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Have something done within the process, from outside; the answer is lost where the process dies."""
+        loop = self.world.loop
+        answer = loop.create_future()
+        self._open[answer] = None
+
+        async def work() -> None:
+            try:
+                result, error = await call(), None
+            except Exception as exc:
+                result, error = None, exc
+            if not answer.done():
+                answer.set_result((result, error))
+
+        task = loop.create_task(work(), context=self._context.copy())
+        result, error = await answer
+        self._open.pop(answer)
+        del task
+        if error is not None:
+            raise error
+        return result
+
+    def crash(self) -> None:
+        """Die: nothing of this process runs any more."""
+        self.dead = True
+        self.world.crashes += 1
+        for answer in self._open:
+            if not answer.done():
+                answer.set_result((None, ConnectionLost(f"{self} went away")))
+
+
+def _boards(dice: Random) -> list[Board]:
+    """Some boards, of all operators over many schedules."""
+    choices = [
+        [Board("game", windows=["daily", "all_time"], segments=["region"], also=["xp"]), Board("xp", operator="sum", segments=["region"])],
+        [Board("run", operator="last", windows=["daily", "all_time"], segments=["region"])],
+        [Board("coins", operator="sum", windows=["weekly", "all_time"], also=["level"]), Board("level", operator="last", ties="last")],
+        [Board("play", operator="first", windows=["daily"], ties="player")],
+        [Board("prize", order="asc", consistency="strong", also=["points"]), Board("points", operator="sum", windows=["daily", "weekly"])],
+        [Board("cup", operator="last", consistency="strong", resolution="1s")],
+    ]
+    return [board for chosen in dice.sample(choices, dice.choice((1, 1, 2, 2))) for board in chosen]
