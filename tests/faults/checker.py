@@ -82,8 +82,9 @@ def _differs(row: Row, request: Request) -> Iterable[str]:
     entry = next(entry for entry in request.entries if entry["game_id"] == row.game)
     if (row.board, row.player) != (request.board, entry["player_id"]):
         yield f"{row} is not what was sent: {request.body}"
+    meant = ("score", entry["score"]) if "score" in entry else ("increment", entry["amount"])
     # An absolute score on a board of sums is recorded as what was missing to it.
-    if row.kind != "correction" and (row.kind, row.amount) != (("score", entry["score"]) if "score" in entry else ("increment", entry["amount"])):
+    if row.kind != "correction" and (row.kind, row.amount) != meant:
         yield f"{row} is not what was sent: {entry}"
 
 

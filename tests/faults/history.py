@@ -62,6 +62,8 @@ class History(Load):
         self.reads: list[Read] = []
         self.sent: list[Request] = []
         self._dice = threading.local()
+        #: What each client has sent to each strong board.
+        self._mine: dict[tuple[int, str], list[Request]] = {}
 
     def definitions(self) -> dict[str, dict[str, object]]:
         """The boards as they are to be defined."""
@@ -86,7 +88,10 @@ class History(Load):
         if count > 1:
             return Request(board, f"/v1/boards/{board}/scores/batch", {"scores": entries}, name, [], client, keyed, strong, entries)
         path = f"/v1/boards/{board}/{'scores' if 'score' in entries[0] else 'increments'}"
-        return Request(board, path, entries[0], name, [], client, keyed, strong, entries)
+        made = Request(board, path, entries[0], name, [], client, keyed, strong, entries)
+        if strong:
+            self._mine.setdefault((client, board), []).append(made)
+        return made
 
     def _entry(self, dice: random.Random, board: str, client: int, game: str) -> dict[str, Any]:
         operator = self.boards[board]
@@ -144,7 +149,7 @@ class History(Load):
     def _read(self, sent: Request) -> None:
         """Look at a player of a strong board whose submission was acknowledged, through whichever worker answers."""
         player = sent.entries[0]["player_id"]
-        mine = [other for other in self.sent if other.client == sent.client and other.board == sent.board]
+        mine = self._mine[sent.client, sent.board]
         surely = [other for other in mine if any(answer.status == 200 for answer in other.answers)]
         values, possible = ([other.entries[0].get("amount", other.entries[0].get("score")) for other in some] for some in (surely, mine))
         fold = sum if self.boards[sent.board] == "sum" else max

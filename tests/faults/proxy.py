@@ -152,7 +152,11 @@ class Proxy:
             connection.cut()
 
     async def _pump(
-        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, connection: _Connection, passes: Callable[[_Connection, bytes], bool]
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        connection: _Connection,
+        passes: Callable[[_Connection, bytes], bool],
     ) -> None:
         with contextlib.suppress(OSError):
             while data := await source.read(CHUNK):
@@ -171,13 +175,13 @@ class Proxy:
 
     def _sees(self, connection: _Connection, data: bytes) -> bool:
         """Whether a request gets to the server."""
-        if self._left and self._pattern in connection.tail + data:
+        seen = connection.tail + data
+        # Less than all that is looked for, which would be found a second time.
+        connection.tail = seen[max(0, len(seen) - len(self._pattern) + 1) :]
+        if self._left and self._pattern in seen:
             self._left -= 1
-            if not self._executed:
-                return False
             connection.deaf = True
-        # Less than the whole of it, which would be found a second time.
-        connection.tail = (connection.tail + data)[max(0, len(connection.tail + data) - len(self._pattern) + 1) :]
+            return self._executed
         return True
 
     def _answers(self, connection: _Connection, data: bytes) -> bool:

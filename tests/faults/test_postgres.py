@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.rig import POSTGRES_DEADLINE, RECOVERY, Rig, rig_on, until
-from tests.faults.test_redis import cut_off, is_primary
+from tests.faults.rig import POSTGRES_DEADLINE, RECOVERY, Rig, cut_off, is_primary, rig_on, until
 from tests.redis_load import Answer, call
 from tests.redis_servers import RedisServer, sentinels, single
 
@@ -38,7 +37,7 @@ def test_the_service_and_a_worker_are_killed(rig: Rig) -> None:
         rig.kill_worker()
         history.reach(60)
         rig.kill_service()
-        rig.service.start()
+        rig.start_service()
         history.reach(60)
     assert history.statuses[0], "nothing was under way when the service was killed"
     rig.settles(history)
@@ -65,7 +64,7 @@ def test_postgres_is_away_for_some_seconds(rig: Rig, killed: bool) -> None:
             if killed:
                 rig.kill_service()
         if killed:
-            rig.service.start()
+            rig.start_service()
         history.reach(60)
     verdict = rig.settles(history)
     # A few were on their way when it stopped.
