@@ -362,9 +362,12 @@ class Writer:
         """Answer a request whose key was claimed before."""
         if known.answer is None:
             # Whoever recorded it has not answered, and may not have applied it: it has to count before it is told.
-            for live in ticket.boards:
-                await self._applier.ensure(live, self._counts.get(live.id, 0))
-                await self._applier.catch_up(live)
+            try:
+                for live in ticket.boards:
+                    await self._applier.catch_up(live)
+            except EngineUnavailable as exc:
+                ticket.settle(exc)
+                return
         await self._replies.replay(ticket, claim, known)
 
     async def _append(self, tickets: list[Ticket], plans: dict[int, Plan]) -> None:

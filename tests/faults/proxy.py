@@ -70,11 +70,9 @@ class Proxy:
         assert self._server is not None
         self._server.close()
         self._cut_all()
-        own = asyncio.current_task()
-        tasks = [task for task in asyncio.all_tasks() if task is not own]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # What is cut ends by itself.
+        if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(tasks, timeout=PATIENCE / 2)
 
     def _run(self, work: Callable[[], T]) -> T:
         """Do something in the proxy's thread, where all else is done."""

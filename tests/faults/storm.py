@@ -33,14 +33,16 @@ class Storm:
     def run(self, faults: dict[str, Callable[[Storm], None]], seconds: float) -> None:
         """Do faults for so long, wait until all is quiet, and hold the history against the ledger."""
         end = time.monotonic() + seconds
-        watched = isinstance(self.redis, Sentinels)
+        watched, deck = isinstance(self.redis, Sentinels), list[str]()
         with rig_on(self.folder, self.redis.url, proxied=not watched) as self.rig:
             self.history = self.rig.history(seed=self.seed, pause=0.01, leaving=0.03)
             try:
                 with self.history.running():
                     while time.monotonic() < end:
                         self.history.reach(self.dice.randrange(20, 150), PATIENCE)
-                        name = self.dice.choice(list(faults))
+                        # All of them, in an order by chance, before one comes again.
+                        deck = deck or self.dice.sample(list(faults), len(faults))
+                        name = deck.pop()
                         self.tell(name)
                         faults[name](self)
                         self.recovers()
