@@ -33,21 +33,24 @@ class Answer(NamedTuple):
     body: Any
     moment: float
     seconds: float
+    content_type: str = ""
 
 
 def call(url: str, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Answer:
     """One request on a connection of its own."""
     with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE)) as connection:
-        return _ask(connection, method, path, body, headers or {})
+        return ask(connection, method, path, body, headers or {})
 
 
-def _ask(connection: http.client.HTTPConnection, method: str, path: str, body: object, headers: Mapping[str, str]) -> Answer:
+def ask(connection: http.client.HTTPConnection, method: str, path: str, body: object, headers: Mapping[str, str]) -> Answer:
+    """One request on a connection that is kept."""
     start = time.monotonic()
     try:
         connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json", **headers})
         got = connection.getresponse()
         status, text = got.status, got.read()
-        return Answer(status, json.loads(text) if text else None, start, time.monotonic() - start)
+        kind = got.headers.get_content_type()
+        return Answer(status, json.loads(text) if text else None, start, time.monotonic() - start, kind)
     except (OSError, http.client.HTTPException):
         connection.close()
         return Answer(0, None, start, time.monotonic() - start)
@@ -108,10 +111,10 @@ class Load:
                 self._send(sent, connection)
                 if self.reconnect:
                     connection.close()
-                time.sleep(self.pause)
+                self._stopping.wait(self.pause)
 
     def _send(self, sent: Sent, connection: http.client.HTTPConnection) -> Answer:
-        answer = _ask(connection, "POST", sent.path, sent.body, {"Idempotency-Key": sent.key})
+        answer = ask(connection, "POST", sent.path, sent.body, {"Idempotency-Key": sent.key})
         sent.answers.append(answer)
         return answer
 

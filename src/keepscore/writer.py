@@ -19,7 +19,7 @@ from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, Overloaded
 from keepscore.feeds.base import Feed
-from keepscore.ledgers.base import DuplicateKeys, Ledger
+from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
 from keepscore.quiet import Quiet
 from keepscore.replies import Replies
@@ -171,7 +171,7 @@ class Writer:
                 except DuplicateKeys as duplicates:
                     for ticket in tickets:
                         if ticket.claim is not None and ticket.claim in duplicates.answered:
-                            await self._replies.replay(ticket, ticket.claim, duplicates.answered[ticket.claim])
+                            await self._replay(ticket, ticket.claim, duplicates.answered[ticket.claim])
                     tickets = [ticket for ticket in tickets if ticket.claim not in duplicates.answered]
                 else:
                     return Group(tickets, plans, held)
@@ -349,7 +349,7 @@ class Writer:
                 except KeepscoreError as exc:
                     if ticket.claim is not None and (known := await self._ledger.claimed(ticket.claim)):
                         # It is a retry: that it could not be taken a second time does not matter.
-                        await self._replies.replay(ticket, ticket.claim, known)
+                        await self._replay(ticket, ticket.claim, known)
                         ticket.submissions.clear()
                         break
                     ticket.submissions.remove((index, submission))
@@ -358,6 +358,18 @@ class Writer:
                     else:
                         ticket.settle(exc)
         return plans
+
+    async def _replay(self, ticket: Ticket, claim: Claim, known: Answered) -> None:
+        """Answer a request whose key was claimed before."""
+        if known.answer is None:
+            # Whoever recorded it has not answered, and may not have applied it: it has to count before it is told.
+            try:
+                for live in ticket.boards:
+                    await self._applier.catch_up(live)
+            except EngineUnavailable as exc:
+                ticket.settle(exc)
+                return
+        await self._replies.replay(ticket, claim, known)
 
     async def _append(self, tickets: list[Ticket], plans: dict[int, Plan]) -> None:
         events = [event for plan in plans.values() for event in plan.events]

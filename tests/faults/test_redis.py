@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import redis
 
+from tests.faults.rig import cut_off, is_primary, until
 from tests.redis_load import Answer, Load, call
-from tests.redis_servers import Cluster, RedisServer, Sentinels, cluster, sentinels, single
+from tests.redis_servers import Cluster, RedisServer, cluster, sentinels, single
 from tests.service.running import Service
 
 #: Seconds that a call to Redis may take.
@@ -23,19 +23,6 @@ DEADLINE = 0.5
 RECOVERY = 4.5
 
 _numbers = itertools.count(1)
-
-
-def until(condition: Callable[[], object], seconds: float) -> float:
-    """Wait until it holds; gives how many seconds that took. What Redis refuses meanwhile counts as not yet."""
-    start = time.monotonic()
-    while True:
-        try:
-            if condition():
-                return time.monotonic() - start
-        except redis.RedisError:
-            pass
-        assert time.monotonic() - start < seconds, f"not within {seconds} s"
-        time.sleep(0.02)
 
 
 class Rig:
@@ -263,13 +250,6 @@ def test_the_service_ends_while_redis_stands_still(rig: Rig, server: RedisServer
 # -- Sentinels ------------------------------------------------------------------------------------------------------------
 
 
-def cut_off(found: Sentinels) -> None:
-    """Have the replicas get nothing more, and still serve."""
-    found.primary.ask("ACL SETUSER", "default", "-psync", "-sync")
-    found.primary.ask("CLIENT KILL", "TYPE", "replica")
-    until(lambda: {r.ask("INFO", "replication")["master_link_status"] for r in found.replicas} == {"down"}, 5)
-
-
 def test_a_failover_to_a_replica_that_lags(tmp_path: Path) -> None:
     with sentinels() as found, rig_on(tmp_path, found.url) as rig:
         load = rig.load()
@@ -286,10 +266,6 @@ def test_a_failover_to_a_replica_that_lags(tmp_path: Path) -> None:
         print(f"a new primary after {took:.2f} s, {dict(load.statuses)}")
         load.retry()
         rig.settles(load)
-
-
-def is_primary(server: RedisServer) -> bool:
-    return bool(server.ask("ROLE")[0] == b"master")
 
 
 # -- Cluster --------------------------------------------------------------------------------------------------------------

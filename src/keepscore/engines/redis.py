@@ -194,7 +194,8 @@ class RedisEngine(RankingEngine):
         for _ in range(TRIES):
             old = await self._listed(known)
             for _, key in new.values():
-                if key not in old and (size := await self._client.command("ZCARD", key)):
+                # Looked up again: another process may have put the same board there since.
+                if key not in old and (size := await self._client.command("ZCARD", key)) and key not in await self._listed(known):
                     raise InvalidBoard(f"board {known.board.name!r}: {foreign(key, size)}")
             moves = [name for _, key in new.values() for name in (*(self._shadow + one for one in companions(key)), *companions(key))]
             kept = {name for _, key in new.values() for name in companions(key)}
