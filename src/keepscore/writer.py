@@ -255,8 +255,7 @@ class Writer:
                 self._postpone(tickets, plans, exc)
         except Exception as exc:
             _fail(tickets, exc)
-        finally:
-            await self._release(group.held)
+        await self._release(group.held)
 
     def _settle_failed(self, tickets: list[Ticket], plans: dict[int, Plan], failed: dict[int, KeepscoreError]) -> list[Ticket]:
         """Answer the requests to boards that could not take theirs; give the others."""
