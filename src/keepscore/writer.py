@@ -75,6 +75,8 @@ class Writer:
         self._counts: dict[int, int] = {}
         #: Whether it is not known if the last group was recorded.
         self._unsure = False
+        #: Whether the engine may or may not have kept a group under the present number, or may do so yet.
+        self._spent = False
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
 
@@ -160,6 +162,8 @@ class Writer:
                 tickets = await self._refuse_without_engine(tickets)
                 held = await self._hold(tickets)
             await self._spool.end(self._clock())
+            if self._spent:
+                self._renumber(self._spool.renew())
             if self._unsure:
                 await self._settle_outcome()
             await self._catch_up_for(tickets)
@@ -194,19 +198,28 @@ class Writer:
             return None
         try:
             if self._spool.reason is None:
-                self._applier.number = self._spool.begin(error)
-                self._counts = {}
-            elif self._unsure:
-                # What the engine has applied it has also kept.
-                marks = {live.id: await self._engine.applied(live.id) or {} for live in self._catalog}
-                self._counts = {board: applied.get(self._applier.number, 0) for board, applied in marks.items()}
-            self._unsure = False
+                self._renumber(self._spool.begin(error))
+            elif self._spent:
+                await self._check_engine(tickets)
+                self._renumber(self._spool.renew())
             plans = await self._plan(tickets)
         except Exception as exc:
             _fail(tickets, exc)
             return None
         self._count(event for plan in plans.values() for event in plan.events)
         return Group(tickets, plans, held, spooled=True)
+
+    def _renumber(self, number: int) -> None:
+        """Go on under a number that was never used."""
+        self._applier.number = number
+        self._counts = {}
+        self._unsure = self._spent = False
+
+    async def _check_engine(self, tickets: list[Ticket]) -> None:
+        """Raise EngineUnavailable where the engine could keep nothing for these requests: numbers in reserve are few."""
+        for live in dict.fromkeys(live for ticket in tickets for live in ticket.boards):
+            if await self._engine.applied(live.id) is None:
+                raise EngineUnavailable(f"the engine has lost board {live.name!r}, and the ledger is away: try again")
 
     def _is_strong(self, live: LiveBoard) -> bool:
         return live.is_strong or any(linked.is_strong for linked in self._catalog.links(live))
@@ -244,29 +257,28 @@ class Writer:
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
             if applied.failed:
-                tickets = self._settle_failed(tickets, plans, applied.failed)
+                tickets = self._settle_failed(group, applied.failed)
             await self._replies.reply(tickets, plans, applied.outcomes, group.spooled)
-        except (EngineUnavailable, LedgerUnavailable) as exc:
-            if group.spooled:
-                self._unsure = True
-                _fail(tickets, exc)
-            else:
+        except Exception as exc:
+            if isinstance(exc, EngineUnavailable | LedgerUnavailable) and not group.spooled:
                 # It is recorded; the watermark says what is missing when the engine is back.
                 self._postpone(tickets, plans, exc)
-        except Exception as exc:
-            _fail(tickets, exc)
+            else:
+                self._spent |= group.spooled
+                _fail(tickets, exc)
         await self._release(group.held)
 
-    def _settle_failed(self, tickets: list[Ticket], plans: dict[int, Plan], failed: dict[int, KeepscoreError]) -> list[Ticket]:
+    def _settle_failed(self, group: Group, failed: dict[int, KeepscoreError]) -> list[Ticket]:
         """Answer the requests to boards that could not take theirs; give the others."""
         left = []
-        for ticket in tickets:
-            boards = {live.id for _, submission in ticket.submissions for live in plans[id(submission)].boards}
+        self._spent |= group.spooled
+        for ticket in group.tickets:
+            boards = {live.id for _, submission in ticket.submissions for live in group.plans[id(submission)].boards}
             error = next((failed[board] for board in boards if board in failed), None)
             if error is None:
                 left.append(ticket)
-            elif isinstance(error, EngineUnavailable):
-                self._postpone([ticket], plans, error)
+            elif isinstance(error, EngineUnavailable) and not group.spooled:
+                self._postpone([ticket], group.plans, error)
             else:
                 ticket.settle(error)
         return left
