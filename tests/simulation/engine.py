@@ -265,8 +265,9 @@ class SimulatedEngine(RankingEngine):
 
     async def release(self, board_id: int, token: str) -> None:
         def step() -> None:
-            if self._server.data.locks.get(board_id, ("", 0.0))[0] == token:
-                del self._server.data.locks[board_id]
+            locks = self._server.data.locks
+            if board_id in locks and locks[board_id][0] == token:
+                del locks[board_id]
 
         await self._call(f"release {board_id}", step)
 

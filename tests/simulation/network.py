@@ -55,6 +55,17 @@ class Network:
         #: Calls that are executed after their caller has given up.
         self.late = 0
 
+    async def flap(self) -> None:
+        """Let the ledger go away again and again, for a while each time."""
+        while True:
+            await asyncio.sleep(self._dice.random() * self._dice.choice((0.05, 0.5)))
+            self._go_away("ledger")
+            await asyncio.sleep(self.away["ledger"] - self._world.loop.time())
+
+    def _go_away(self, place: Place) -> None:
+        self.away[place] = self._world.loop.time() + self._dice.random() * self._dice.choice(OUTAGES[place])
+        self._world.note(f"the {place} is away until {self.away[place]:.4f}")
+
     def calm(self) -> None:
         """Nothing goes wrong from now on."""
         self.is_calm = True
@@ -103,14 +114,14 @@ class Network:
         if fault in ("refused", "reply lost", "late"):
             if fault == "late":
                 self.late += 1
-                world.loop.call_later(self._dice.random() * 3, self._overdue, place, execute, context=contextvars.Context())
-            await asyncio.sleep(self._dice.random() * 0.5)
+                delay = self._dice.random() * self._dice.choice((0.05, 3))
+                world.loop.call_later(delay, self._overdue, place, execute, context=contextvars.Context())
+            await asyncio.sleep(self._dice.random() * self._dice.choice((0.02, 0.5)))
             raise _error(place, fault, known=fault == "refused")
         if fault == "slow":
             await asyncio.sleep(self._dice.random() * 2)
         elif fault in ("engine out", "ledger out"):
-            out = fault.split()[0]
-            self.away[out] = world.loop.time() + self._dice.random() * self._dice.choice(OUTAGES[out])
+            self._go_away("engine" if fault == "engine out" else "ledger")
         elif fault == "replicate":
             world.server.replicate()
         elif fault in ("wipe", "failover") and not world.server.is_spooling:
