@@ -188,6 +188,9 @@ class Applier:
                 if upto is None:
                     # It was rebuilt meanwhile, by another definition maybe, from the ledger: the event is in it.
                     return
+                if not shadow and await self._engine.spooled(live.id, 1):
+                    # The ledger lacks something that the engine has. Who is left is known, and looked after when that is recorded.
+                    return
                 state = await restated(self._ledger, live, player, ranking, upto)
                 if await self._engine.restate(ranking, player, state, shadow, upto):
                     break

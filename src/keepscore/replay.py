@@ -69,7 +69,14 @@ class _Folder:
         #: When rankings began anew.
         self.began: dict[Ranking, int] = {}
         self.late: set[tuple[Ranking, str]] = set()
+        #: Whose states were not folded here.
+        self._taken: set[tuple[Ranking, str]] = set()
         self.events = 0
+
+    def take_up(self, ranking: Ranking, player: str, state: State) -> None:
+        """Begin with a state that was folded before."""
+        self.states.setdefault(ranking, {})[player] = state
+        self._taken.add((ranking, player))
 
     def add(self, event: Event, known: Callable[[Ranking], bool] | None = None) -> None:
         """Fold one event into all of its rankings but those in which it is `known`."""
@@ -85,11 +92,16 @@ class _Folder:
             if expiry > self.expiries.get(ranking, 0):
                 self.expiries[ranking] = expiry
             states = self.states.setdefault(ranking, {})
-            state = self.fold(states.get(event.player), event.kind, update.amount, update.at)
-            if state is None:
+            old = states.get(event.player)
+            state = self.fold(old, event.kind, update.amount, update.at)
+            if state is None or self._is_undecided(ranking, event.player, old, update.at):
                 self.late.add((ranking, event.player))
             else:
                 states[event.player] = state
+
+    def _is_undecided(self, ranking: Ranking, player: str, state: State | None, at: int) -> bool:
+        """Whether an event is of the time of the last one in a state that does not tell whose that was: which of them comes first?"""
+        return self.live.board.operator == "last" and state is not None and at == state.since and (ranking, player) in self._taken
 
     async def settle(self, ledger: Ledger, upto: Positions) -> None:
         """Restate the players with late events."""
@@ -176,7 +188,7 @@ async def _take_up(
             rows = await ledger.checkpoint_states(folder.live.id, Slot(*ranking[1:]), sorted(wanted))
             for player, score, since, number in rows:
                 if number >= points[0].base:
-                    folder.states.setdefault(ranking, {})[player] = State(score, since)
+                    folder.take_up(ranking, player, State(score, since))
                     if number in later:
                         included[ranking, player] = later[number]
     return included
@@ -225,7 +237,7 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
             async for rows in ledger.checkpoint_rows(live.id, Slot(*ranking[1:]), first, point.number):
                 for player, score, since in rows if tail else ():
                     if player in tail:
-                        folder.states.setdefault(ranking, {})[player] = State(score, since)
+                        folder.take_up(ranking, player, State(score, since))
                         included[ranking, player] = point.positions
                 yield Loaded(ranking, expiry, rows, fresh=False)
     for event in sorted((e for events in tail.values() for e in events), key=lambda e: (e.writer, e.n)):

@@ -1,7 +1,8 @@
 """While the ledger is away: the engine keeps events beside the rankings, and they go into the ledger, in order, when it is back.
 
 A writer that begins to spool takes on a number that the ledger has never seen in an event: whatever became of what it sent last under the
-old one is settled like the events of a writer that is gone.
+old one is settled like the events of a writer that is gone. The same goes for a group that the engine may or may not have kept: it may
+do so yet, when a call that was given up gets through. What was sent under a number is never sent with another content.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from keepscore.scoring import Event
 
 __all__ = ["Spool", "packed"]
 
-#: Writer numbers that are kept in reserve, each for one absence of the ledger.
+#: Writer numbers that are kept in reserve, for absences of the ledger, and for failures of the engine meanwhile.
 SPARES = 4
 #: Entries of the spool that go into the ledger at a time.
 CHUNK = 100
@@ -56,6 +57,12 @@ class Spool:
             raise reason
         log.warning("the ledger is away, submissions are kept in the engine: %s", reason)
         self.reason = reason
+        return self._spares.pop()
+
+    def renew(self) -> int:
+        """Another writer number, in the place of one under which the engine was sent what it may or may not have kept."""
+        if not self._spares:
+            raise self.reason or LedgerUnavailable("there is no writer number in reserve: try again")
         return self._spares.pop()
 
     async def end(self, quiet: Quiet, now: int) -> None:

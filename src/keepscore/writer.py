@@ -75,6 +75,8 @@ class Writer:
         self._counts: dict[int, int] = {}
         #: Whether it is not known if the last group was recorded.
         self._unsure = False
+        #: Whether the engine may or may not have kept a group under the present number, or may do so yet.
+        self._spent = False
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
 
@@ -161,6 +163,8 @@ class Writer:
                 held = await self._hold(tickets)
             if self._spool.reason is not None:
                 raise self._spool.reason
+            if self._spent:
+                self._renumber(self._spool.renew())
             if self._unsure:
                 await self._settle_outcome()
             await self._catch_up_for(tickets)
@@ -195,19 +199,28 @@ class Writer:
             return None
         try:
             if self._spool.reason is None:
-                self._applier.number = self._spool.begin(error)
-                self._counts = {}
-            elif self._unsure:
-                # What the engine has applied it has also kept.
-                marks = {live.id: await self._engine.applied(live.id) or {} for live in self._catalog}
-                self._counts = {board: applied.get(self._applier.number, 0) for board, applied in marks.items()}
-            self._unsure = False
+                self._renumber(self._spool.begin(error))
+            elif self._spent:
+                await self._check_engine(tickets)
+                self._renumber(self._spool.renew())
             plans = await self._plan(tickets)
         except Exception as exc:
             _fail(tickets, exc)
             return None
         self._count(event for plan in plans.values() for event in plan.events)
         return Group(tickets, plans, held, spooled=True)
+
+    def _renumber(self, number: int) -> None:
+        """Go on under a number that was never used."""
+        self._applier.number = number
+        self._counts = {}
+        self._unsure = self._spent = False
+
+    async def _check_engine(self, tickets: list[Ticket]) -> None:
+        """Raise EngineUnavailable where the engine could keep nothing for these requests: numbers in reserve are few."""
+        for live in dict.fromkeys(live for ticket in tickets for live in ticket.boards):
+            if await self._engine.applied(live.id) is None:
+                raise EngineUnavailable(f"the engine has lost board {live.name!r}, and the ledger is away: try again")
 
     def _is_strong(self, live: LiveBoard) -> bool:
         return live.is_strong or any(linked.is_strong for linked in self._catalog.links(live))
@@ -247,21 +260,18 @@ class Writer:
             if applied.failed:
                 tickets = self._settle_failed(group, applied.failed)
             await self._replies.reply(tickets, plans, applied.outcomes, group.spooled)
-        except (EngineUnavailable, LedgerUnavailable) as exc:
-            if group.spooled:
-                self._unsure = True
-                _fail(tickets, exc)
-            else:
+        except Exception as exc:
+            if isinstance(exc, EngineUnavailable | LedgerUnavailable) and not group.spooled:
                 # It is recorded; the watermark says what is missing when the engine is back.
                 self._postpone(tickets, plans, exc)
-        except Exception as exc:
-            _fail(tickets, exc)
-        finally:
-            await self._release(group.held)
+            else:
+                self._spent |= group.spooled
+                _fail(tickets, exc)
+        await self._release(group.held)
 
     def _settle_failed(self, group: Group, failed: dict[int, KeepscoreError]) -> list[Ticket]:
         """Answer the requests to boards that could not take theirs; give the others."""
-        self._unsure |= group.spooled
+        self._spent |= group.spooled
         left = []
         for ticket in group.tickets:
             boards = {live.id for _, submission in ticket.submissions for live in group.plans[id(submission)].boards}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -23,13 +22,15 @@ TRIES = 3
 class Request:
     """One thing that a client wants to be counted once, and what it was told about it."""
 
-    def __init__(self, game: str, board: Board, kind: str, player: str, amount: int, options: dict[str, Any], key: str | None) -> None:
+    def __init__(
+        self, game: str, board: Board, kind: str, player: str, amount: int, options: dict[str, Any] | None = None, key: str | None = None
+    ) -> None:
         self.game = game
         self.board = board
         self.kind = kind
         self.player = player
         self.amount = amount
-        self.options = options
+        self.options = options or {}
         self.key = key
         self.answers: list[Receipt | Exception] = []
         #: What was wrong with an answer when it came.
@@ -71,13 +72,22 @@ class Request:
         except Exception as exc:
             answer = exc
         world.note(f"{process} answers {self.game}: {_told(answer)}")
-        self._look(answer, world.database)
+        self._look(answer, world)
         self.answers.append(answer)
 
-    def _look(self, answer: Receipt | Exception, database: sqlite3.Connection) -> None:
+    def expect(self, score: int) -> None:
+        """The last answer should tell that score."""
+        answer = self.answers[-1]
+        if isinstance(answer, Receipt) and answer.score != score:
+            self.objections.append(f"it is {answer.score}, although everybody sent the same")
+
+    def _look(self, answer: Receipt | Exception, world: World) -> None:
         """Is the answer true at the moment when it comes?"""
         if isinstance(answer, Receipt):
-            if not database.execute("SELECT count(*) FROM events WHERE game_id = ?", (self.game,)).fetchone()[0]:
+            found = {board for (board,) in world.database.execute("SELECT board FROM events WHERE game_id = ?", (self.game,))}
+            if answer.spooled is True:
+                found |= world.server.boards_that_keep(self.game)
+            if len(found) <= len(self.board.also):
                 self.objections.append("acknowledged before it was recorded")
             # A replay tells where the player stands in the windows of now, which may be nowhere.
             unranked = any(window.rank is None for window in answer.windows.values())
@@ -92,7 +102,8 @@ class Request:
 def _told(answer: Receipt | Exception) -> str:
     if isinstance(answer, Receipt):
         replayed = " (replayed)" if answer.replayed is True else ""
-        return f"score {answer.score} rank {'pending' if answer.pending is True else answer.rank}{replayed}"
+        spooled = " (spooled)" if answer.spooled is True else ""
+        return f"score {answer.score} rank {'pending' if answer.pending is True else answer.rank}{replayed}{spooled}"
     return f"{type(answer).__name__} {answer}"
 
 

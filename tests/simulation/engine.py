@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import count, islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
 from keepscore.engines.embedded import EmbeddedBoard, EmbeddedEngine, EmbeddedRanking
 from keepscore.engines.layouts import fingerprint
+from keepscore.errors import EngineUnavailable
 from keepscore.ordering import Place, Row
 from keepscore.scoring import Kind, State, fold_for
 
@@ -20,42 +23,78 @@ __all__ = ["EngineServer", "SimulatedEngine"]
 T = TypeVar("T")
 
 
+#: Seconds after which a lock is free again, for which it is tried to get one, and between two tries.
+LOCK, PATIENCE, PAUSE = 2.0, 3.0, 0.05
+
+
+class Data(NamedTuple):
+    """All that the server keeps, and that a replica has a copy of."""
+
+    boards: dict[int, EmbeddedBoard]
+    #: For each board, which definition its rankings are made for.
+    epochs: dict[int, str]
+    #: What each board keeps for the ledger: entries by their names, the oldest first.
+    spools: dict[int, dict[str, str]]
+    #: Who holds a board, and until when.
+    locks: dict[int, tuple[str, float]]
+
+    def copy(self) -> Data:
+        """The same, apart."""
+        spools = {board: dict(entries) for board, entries in self.spools.items()}
+        return Data(_copied(self.boards), dict(self.epochs), spools, dict(self.locks))
+
+
 class EngineServer:
-    """The rankings that all processes share. Each board has an epoch that says which definition they are made for."""
+    """The rankings that all processes share."""
 
     def __init__(self) -> None:
         self.engine = EmbeddedEngine()
-        self.epochs: dict[int, str] = {}
         #: How often something was lost. Shadows of before are gone then.
         self.generation = 0
-        #: Players whose late events are counted when somebody restates them.
-        self.owed: dict[tuple[Ranking, str], None] = {}
-        self._replica: tuple[dict[int, EmbeddedBoard], dict[int, str], dict[tuple[Ranking, str], None]] | None = None
+        self._replica: Data | None = None
+        #: Entries of spools and tokens of locks are counted.
+        self.counter = count(1)
+        self._become(Data({}, {}, {}, {}))
+
+    @property
+    def is_spooling(self) -> bool:
+        """Whether something is kept for the ledger."""
+        return any(self.data.spools.values())
+
+    def boards_that_keep(self, game: str) -> set[int]:
+        """The boards that keep an event of that game for the ledger."""
+        quoted = f'"{game}"'
+        return {board for board, entries in self.data.spools.items() if any(quoted in text for text in entries.values())}
+
+    def is_late(self) -> bool:
+        """Whether somebody is owed a restatement."""
+        return any(board.late for board in self.data.boards.values())
 
     def wipe(self) -> None:
         """Come back empty."""
-        self._become({}, {}, {})
+        self.generation += 1
+        self._become(Data({}, {}, {}, {}))
 
     def replicate(self) -> None:
         """Bring the replica up to date, which gets no further until this is called again."""
-        self._replica = _copied(self.engine._boards), dict(self.epochs), dict(self.owed)
+        self._replica = self.data.copy()
 
     def failover(self) -> None:
         """Let the replica take over, however far behind it is."""
         if self._replica is not None:
-            boards, epochs, owed = self._replica
-            self._become(_copied(boards), dict(epochs), dict(owed))
+            self.generation += 1
+            self._become(self._replica.copy())
 
-    def _become(self, boards: dict[int, EmbeddedBoard], epochs: dict[int, str], owed: dict[tuple[Ranking, str], None]) -> None:
-        self.generation += 1
-        self.engine._boards, self.epochs, self.owed = boards, epochs, owed
+    def _become(self, data: Data) -> None:
+        self.data = data
+        self.engine._boards = data.boards
 
 
 def _copied(boards: Mapping[int, EmbeddedBoard]) -> dict[int, EmbeddedBoard]:
     copies = {}
     for number, board in boards.items():
         copy = copies[number] = EmbeddedBoard(board.board, board.applied)
-        copy.fold = board.fold
+        copy.fold, copy.late = board.fold, set(board.late)
         for name, ranking in board.rankings.items():
             other = copy.rankings[name] = EmbeddedRanking(board.board)
             other.keys, other.ladder, other.expiry = dict(ranking.keys), ranking.ladder.copy(), ranking.expiry
@@ -79,6 +118,8 @@ def _at_once(call: Coroutine[Any, Any, T]) -> T:
 
 class SimulatedEngine(RankingEngine):
     """One process's connection to the server."""
+
+    spools = True
 
     def __init__(self, process: Process, server: EngineServer) -> None:
         self._process = process
@@ -111,11 +152,11 @@ class SimulatedEngine(RankingEngine):
         if shadow:
             return self._begun.get(board_id) == self._server.generation and board_id in self._own._shadows
         epoch = self._epochs.get(board_id)
-        return epoch is not None and self._server.epochs.get(board_id) == epoch
+        return epoch is not None and self._server.data.epochs.get(board_id) == epoch
 
     async def adopt(self, board_id: int, board: Board) -> bool:
         epoch = fingerprint(board)
-        found = await self._call(f"adopt {board.name}", lambda: self._server.epochs.get(board_id) == epoch)
+        found = await self._call(f"adopt {board.name}", lambda: self._server.data.epochs.get(board_id) == epoch)
         if found:
             self._epochs[board_id] = epoch
         return bool(found)
@@ -134,11 +175,10 @@ class SimulatedEngine(RankingEngine):
 
         def step() -> None:
             self._server.engine._boards.pop(board_id, None)
-            self._server.epochs.pop(board_id, None)
-            self._server.owed = {debt: None for debt in self._server.owed if debt[0].board != board_id}
+            self._server.data.epochs.pop(board_id, None)
             if self._knows(board_id, shadow=True):
                 self._server.engine._boards[board_id] = self._own._shadows.pop(board_id)
-                self._server.epochs[board_id] = epoch
+                self._server.data.epochs[board_id] = epoch
 
         await self._call(f"promote {shadow.board.name}", step)
         self._own._shadows.pop(board_id, None)
@@ -156,7 +196,7 @@ class SimulatedEngine(RankingEngine):
         def step() -> None:
             if self._knows(board_id):
                 self._server.engine._boards.pop(board_id, None)
-                del self._server.epochs[board_id]
+                del self._server.data.epochs[board_id]
 
         await self._call(f"forget {board_id}", step)
         self._epochs.pop(board_id, None)
@@ -185,18 +225,60 @@ class SimulatedEngine(RankingEngine):
                 raise Gap(batch.board, None)
         answers = _at_once(self._side(batches[0].shadow).apply(batches))
         for batch, outcomes in zip(batches, answers, strict=True):
-            for update, outcome in zip(batch.updates, outcomes, strict=bool(outcomes)):
-                self._server.owed |= {(ranking, update.player): None for ranking in outcome.restate if not batch.shadow}
+            # One that was applied before has no outcomes, and is kept already.
+            if batch.spool and outcomes:
+                self._server.data.spools.setdefault(batch.board, {})[f"{next(self._server.counter):09}"] = batch.spool
         return answers
+
+    async def spooled(self, board_id: int, limit: int) -> list[tuple[str, bytes]]:
+        def step() -> list[tuple[str, bytes]]:
+            entries = self._server.data.spools.get(board_id, {})
+            return [(name, text.encode()) for name, text in islice(entries.items(), limit)]
+
+        found: list[tuple[str, bytes]] = await self._call(f"spooled {board_id}", step)
+        return found
+
+    async def unspool(self, board_id: int, names: Sequence[str]) -> None:
+        def step() -> None:
+            for name in names:
+                self._server.data.spools.get(board_id, {}).pop(name, None)
+
+        await self._call(f"unspool {board_id} {names}", step)
+
+    async def hold(self, board_id: int) -> str:
+        loop, server = self._process.world.loop, self._server
+        token = f"{self._process.number}:{next(server.counter)}"
+
+        def step() -> bool:
+            _, until = server.data.locks.get(board_id, ("", 0.0))
+            if until > loop.time():
+                return False
+            server.data.locks[board_id] = token, loop.time() + LOCK
+            return True
+
+        deadline = loop.time() + PATIENCE
+        while not await self._call(f"hold {board_id}", step):
+            if loop.time() > deadline:
+                raise EngineUnavailable(f"board {board_id} was held all the time")
+            await asyncio.sleep(PAUSE)
+        return token
+
+    async def release(self, board_id: int, token: str) -> None:
+        def step() -> None:
+            locks = self._server.data.locks
+            if board_id in locks and locks[board_id][0] == token:
+                del locks[board_id]
+
+        await self._call(f"release {board_id}", step)
+
+    async def late(self, board_id: int) -> list[tuple[Ranking, str]]:
+        return sorted(await self._ask(f"late {board_id}", lambda engine: engine.late(board_id)))
 
     async def restate(
         self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
     ) -> bool:
         def step() -> bool:
-            done = self._knows(ranking.board, shadow) and _at_once(self._side(shadow).restate(ranking, player, state, shadow, upto))
-            if done and not shadow:
-                self._server.owed.pop((ranking, player), None)
-            return done
+            return self._knows(ranking.board, shadow) and _at_once(self._side(shadow).restate(ranking, player, state, shadow, upto))
 
         return bool(await self._call(f"restate {ranking[1:]} {player} {state}", step))
 

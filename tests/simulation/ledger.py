@@ -59,8 +59,11 @@ class SimulatedLedger(SqliteLedger):
         return dict(await self._call(f"positions {board_id}", lambda database: database.execute(sql, (board_id,)).fetchall()))
 
     async def open(self, now: int) -> int:
-        sql = self._queries["new_writer"]
-        return int(await self._call("new_writer", lambda database: database.execute(sql, (now,)).fetchone()[0]))
+        return await self.enlist(now)
+
+    async def lead(self) -> bool:
+        world = self._process.world
+        return await self._call("lead", lambda _: world.living()[:1] == [self._process])
 
     async def close(self) -> None:
         """The database is everybody's."""

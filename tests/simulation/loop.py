@@ -11,7 +11,14 @@ from itertools import count
 from random import Random
 from typing import Any, Protocol
 
-__all__ = ["OWNER", "SimulatedLoop"]
+__all__ = ["OWNER", "SimulatedLoop", "Stuck"]
+
+#: Seconds after which whoever still waits will wait for ever.
+END = 1000
+
+
+class Stuck(Exception):
+    """Somebody waits for what will not happen any more."""
 
 
 class Owner(Protocol):
@@ -141,9 +148,11 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def _advance(self) -> None:
         while self._timers:
             when, _, handle = heapq.heappop(self._timers)
+            if when > END:
+                break
             if not handle.stopped:
                 self._now = when
                 self._enqueue(handle)
                 if self._ready:
                     return
-        raise RuntimeError("everybody waits, and nothing will happen any more")
+        raise Stuck("somebody waits for what will not happen any more")

@@ -30,6 +30,27 @@ class EngineThatPassesOverGaps(SimulatedEngine):
         return super().applied_now(batches)
 
 
+class EngineThatKeepsNothing(SimulatedEngine):
+    """Applies what it is to keep for the ledger, and does not keep it."""
+
+    def applied_now(self, batches):
+        return super().applied_now([batch._replace(spool="") for batch in batches])
+
+
+class EngineThatForgetsWhoIsLate(SimulatedEngine):
+    """Knows nobody who has to be restated but those that it told of at once."""
+
+    async def late(self, board_id):
+        return []
+
+
+class EngineWithoutLocks(SimulatedEngine):
+    """Lets everybody hold a board at once."""
+
+    async def hold(self, board_id):
+        return ""
+
+
 class LedgerThatSaysYes(SimulatedLedger):
     """Acknowledges now and then what it does not record."""
 
@@ -54,6 +75,20 @@ class LedgerThatCutsTransactions(SimulatedLedger):
             await super().append(events[1:], [], {})
 
 
+class LedgerThatRestoresHalf(SimulatedLedger):
+    """Leaves out events that the engine has kept for it."""
+
+    async def restore(self, events):
+        await super().restore(events[::2])
+
+
+class LedgerThatLosesStandings(SimulatedLedger):
+    """Leaves players out of checkpoints."""
+
+    async def write_checkpoint(self, board_id, checkpoint, slot, states):
+        await super().write_checkpoint(board_id, checkpoint, slot, states[1:])
+
+
 def is_found(*complaints, **parts):
     """Whether a few schedules bring all of these complaints."""
     found = ""
@@ -65,8 +100,20 @@ def is_found(*complaints, **parts):
 
 
 @pytest.mark.parametrize("engine", [EngineThatAppliesTwice, EngineThatPassesOverGaps])
-def test_broken_engines_are_found(engine):
+def test_broken_rankings_are_found(engine):
     assert is_found("verify: ", "oracle: ", engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("engine", "complaint"),
+    [
+        (EngineThatKeepsNothing, "acknowledged before it was recorded"),
+        (EngineThatForgetsWhoIsLate, "does not catch up"),
+        (EngineWithoutLocks, "although everybody sent the same"),
+    ],
+)
+def test_broken_engines_are_found(engine, complaint):
+    assert is_found(complaint, engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +122,8 @@ def test_broken_engines_are_found(engine):
         (LedgerThatSaysYes, "acknowledged before it was recorded"),
         (LedgerThatForgetsKeys, "2 times on"),
         (LedgerThatCutsTransactions, "not on all of "),
+        (LedgerThatRestoresHalf, "and it was acknowledged"),
+        (LedgerThatLosesStandings, "checkpoint: "),
     ],
 )
 def test_broken_ledgers_are_found(ledger, complaint):

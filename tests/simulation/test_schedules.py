@@ -1,6 +1,7 @@
 """Thousands of schedules. A seed that fails is told with the command that replays it."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -22,12 +23,16 @@ def test_schedules(block):
 
 
 def test_schedules_are_worth_their_time():
-    verdicts = [run_schedule(seed, tracing=True) for seed in range(1, 41)]
+    verdicts = [run_schedule(seed, tracing=True) for seed in range(1, 61)]
     trace = "\n".join(line for verdict in verdicts for line in verdict.trace)
     assert sum(verdict.crashes for verdict in verdicts) > 10
     assert sum(verdict.requests for verdict in verdicts) * 0.8 < sum(verdict.acknowledged for verdict in verdicts)
-    for seen in ("reply lost", "wipe", "failover", "a late call arrives", "pending", "(replayed)", "restate", "Gap"):
+    for seen in ("reply lost", "wipe", "failover", "a late call arrives", "pending", "(replayed)", "restate", "Gap", "(spooled)", "hold "):
         assert seen in trace, seen
+    assert sum("(spooled)" in "\n".join(verdict.trace) for verdict in verdicts) > 5
+    # Checkpoints are taken, and cut short.
+    assert "finish_checkpoint" in trace
+    assert re.search(r"_checkpoint: (crash|late|refused|reply)", trace)
 
 
 def test_a_seed_gives_the_same_schedule_everywhere():
@@ -42,6 +47,6 @@ def test_a_seed_gives_the_same_schedule_everywhere():
     assert again.stdout == f"{here}\n\nseed 7: all is well\n"
 
 
-@pytest.mark.xfail(strict=True, reason="a restatement is lost with the process that owed it, or with a failover")
-def test_late_events_count_although_a_restatement_was_lost():
-    assert [run_schedule(seed, amends=False).objections for seed in (15, 39, 1030)] == [[], [], []]
+@pytest.mark.parametrize("seed", [15, 39, 1030])
+def test_late_events_count_although_whoever_was_to_restate_them_is_gone(seed):
+    assert run_schedule(seed).objections == []

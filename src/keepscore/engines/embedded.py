@@ -203,8 +203,6 @@ class Loading:
         self._first: EmbeddedRanking | None = None
         #: Player and key of every row of the first ranking.
         self._known: dict[tuple[str, int, int], tuple[str, bytes]] = {}
-        #: Rankings with rows of their own.
-        self._different: set[int] = set()
 
     def keys(self, ranking: EmbeddedRanking, rows: Iterable[tuple[str, int, int]]) -> list[tuple[str, bytes]]:
         """Players and keys of some rows of a ranking."""
@@ -219,15 +217,14 @@ class Loading:
         found = [self._known.get(row) for row in rows]
         if None not in found:
             return cast("list[tuple[str, bytes]]", found)
-        self._different.add(id(ranking))
         made = ranking.codec.encode_all(rows)
         return [pair if known is None else known for pair, known in zip(made, found, strict=True)]
 
     def ladder(self, ranking: EmbeddedRanking) -> Ladder:
         """The order of a ranking that has all its keys. O(N log N)."""
         first = self._first
-        same = first is not None and first is not ranking and id(ranking) not in self._different
-        if first is not None and same and len(first.keys) == len(ranking.keys) == first.ladder.size:
+        # Rows may have come for a player more than once, and only the last of them count: what is compared is what they came to.
+        if first is not None and first is not ranking and len(ranking.keys) == first.ladder.size and first.keys == ranking.keys:
             return first.ladder.copy()
         return Ladder(ranking.keys.values(), ranking.codec.score)
 
