@@ -7,6 +7,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
+from keepscore.boards import Board, board_from_dict
+from keepscore.ledgers.base import BoardRecord
 from keepscore.ledgers.sqlite import SqliteLedger, _transaction
 from keepscore.ledgers.sqlite_schema import migrate
 
@@ -23,6 +27,12 @@ def _template() -> bytes:
     database = sqlite3.connect(":memory:", isolation_level=None)
     migrate(database, ":memory:")
     return database.serialize()
+
+
+@cache
+def _board(text: str) -> Board:
+    # Every process looks every second, at few different ones.
+    return board_from_dict(msgspec.json.decode(text))
 
 
 def empty_database() -> sqlite3.Connection:
@@ -57,6 +67,10 @@ class SimulatedLedger(SqliteLedger):
         # One call, as to a ledger elsewhere: half of all calls would be for this, otherwise.
         sql = "SELECT writer, max(n) FROM events WHERE board = ? GROUP BY writer"
         return dict(await self._call(f"positions {board_id}", lambda database: database.execute(sql, (board_id,)).fetchall()))
+
+    def _boards(self, connection: sqlite3.Connection) -> list[BoardRecord]:
+        rows = connection.execute(self._queries["current_boards"]).fetchall()
+        return [BoardRecord(number, version, _board(text), meaning) for number, version, text, meaning in rows]
 
     async def open(self, now: int) -> int:
         return await self.enlist(now)

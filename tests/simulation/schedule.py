@@ -19,8 +19,8 @@ __all__ = ["Verdict", "run_schedule"]
 
 #: Seconds that the keepers have to bring everything in order, and between two looks.
 PATIENCE, PAUSE = 60, 0.5
-#: Rounds of a keeper between two checkpoints.
-CHECKPOINT_ROUNDS = 2
+#: Rounds of a keeper between two checkpoints, and milliseconds after which it takes a writer for dead: less than in life.
+CHECKPOINT_ROUNDS, GAP_MS = 2, 1000
 
 
 class Verdict(NamedTuple):
@@ -46,7 +46,7 @@ def run_schedule(
     # What there is stays until the end; to look through it for garbage meanwhile takes a third of the time.
     gc.disable()
     try:
-        with patch("keepscore.keeper.CHECKPOINT_ROUNDS", CHECKPOINT_ROUNDS):
+        with patch.multiple("keepscore.keeper", CHECKPOINT_ROUNDS=CHECKPOINT_ROUNDS, GAP_MS=GAP_MS):
             requests, found = world.loop.run(_schedule(world))
     except Stuck as exc:
         requests, found = [], [str(exc)]
@@ -93,8 +93,8 @@ async def _correct(world: World) -> list[Request]:
     sent = []
     for board in world.boards:
         for score in (40, 25) if board.operator == "sum" else ():
-            together = [Request(f"{board.name}{score}-{i}", board, "score", "dan", score) for i in range(2 * len(world.living()))]
-            await asyncio.gather(*[r.insist(world, p) for r, p in zip(together, world.living() * 2, strict=True)])
+            together = [Request(f"{board.name}{score}-{i}", board, "score", "dan", score) for i in range(len(world.living()))]
+            await asyncio.gather(*[r.insist(world, p) for r, p in zip(together, world.living(), strict=True)])
             for request in together:
                 request.expect(score)
             sent += together

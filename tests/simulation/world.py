@@ -58,7 +58,7 @@ class World:
             self.processes.append(process)
             if await process.start():
                 return
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.5)
 
     def living(self) -> list[Process]:
         """The processes that take requests."""
