@@ -110,9 +110,9 @@ async def _supervise(world: World, wanted: int) -> None:
 
 
 async def _settled(world: World) -> bool:
-    """Wait until engine and ledger have the same, everybody is restated, and late calls have come in."""
+    """Wait until engine and ledger have the same, everybody is restated, late calls have come in, and nobody spools any more."""
     for _ in range(int(PATIENCE / PAUSE)):
         await asyncio.sleep(PAUSE)
-        if not world.network.late and not behind(world):
+        if not world.network.late and not behind(world) and not any(process.lb._spool.reason for process in world.living()):
             return True
     return False
