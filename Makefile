@@ -5,13 +5,16 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: run test lint check bench bench-redis sync format clean
+.PHONY: run test faults lint check bench bench-redis sync format clean
 
 run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
 	$(BIN)/keepscore serve --config examples/demo.toml
 
 test: .venv/tested     ## Run all tests.
 	$(BIN)/python -m pytest
+
+faults: .venv/tested   ## Kill, cut and stop everything under load for ten minutes; prints what was survived.
+	$(BIN)/python -m tests.faults --minutes 10
 
 lint: .venv/linted     ## Check style, types and the direction of imports.
 	$(BIN)/ruff check .

@@ -53,7 +53,7 @@ def main() -> int:
 
 def _round(console: Console, seed: int, survived: Counter[str], seconds: float) -> None:
     """One service, on a single Redis behind a proxy or under Sentinels."""
-    watched = seed % 2 == 1
+    watched = survived["rounds"] % 2 == 0
     console.print(f"round {survived['rounds']}: {'Sentinels' if watched else 'a single Redis'}, seed {seed}", highlight=False)
     with tempfile.TemporaryDirectory(prefix="keepscore-faults-") as folder, sentinels() if watched else single() as redis:
         storm = Storm(Path(folder), redis, seed, survived, lambda text: console.print(f"  {text}", highlight=False, markup=False))

@@ -24,7 +24,7 @@ from tests.service.running import Service, run
 #: Seconds that a call to Redis may take, and one to PostgreSQL.
 REDIS_DEADLINE, POSTGRES_DEADLINE = 0.5, 1.0
 #: Seconds after which all is recorded and ranked once both answer: a writer that is gone is not taken for gone at once.
-RECOVERY = 12.0
+RECOVERY = 20.0
 #: The scores of a board's players.
 FOLD = "SELECT player, {fold}(amount) FROM events WHERE board = (SELECT max(id) FROM boards WHERE name = '{name}') GROUP BY 1"
 

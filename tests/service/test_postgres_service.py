@@ -155,6 +155,33 @@ def test_the_server_goes_down_and_comes_back_under_the_service(tmp_path: Path) -
             service.stop()
 
 
+def answers(service: Service) -> bool:
+    try:
+        return httpx.get(f"{service.url}/healthz", trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_a_retry_counts_before_it_is_answered(tmp_path: Path) -> None:
+    """The first try was recorded by a process that neither applied it nor answered."""
+    url = shared_postgres().new_database()
+    with single() as redis:
+        service = Service(tmp_path, on(redis.url, BOARDS), ledger=url)
+        try:
+            service.submit("prize", "alice", 1)
+            before = {key: redis.ask("DUMP", key) for key in redis.ask("KEYS", "*")}
+            assert service.submit("prize", "alice", 7, idempotency_key="once")["score"] == 7
+            until(lambda: shared_postgres().sql("SELECT count(answer) FROM idempotency", url) == "1")
+            shared_postgres().sql("UPDATE idempotency SET answer = NULL", url)
+            for key, value in before.items():
+                redis.ask("RESTORE", key, 0, value, "REPLACE")
+            again = service.submit("prize", "alice", 7, idempotency_key="once")
+            assert (again["score"], again["replayed"]) == (7, True)
+            verified(service)
+        finally:
+            service.stop()
+
+
 def test_many_workers_on_several_hosts(tmp_path: Path) -> None:
     """Each service is a host of its own, with two workers; a crash of one takes nothing along."""
     with single() as redis:
@@ -177,6 +204,8 @@ def test_many_workers_on_several_hosts(tmp_path: Path) -> None:
                     done.result()
             assert [s["score"] for s in hosts[0].get("points", "top")["standings"]] == [20, 20, 20]
             hosts[0].stop(kill=True)
+            # Its workers end, and do not keep the port.
+            until(lambda: not answers(hosts[0]))
             assert hosts[1].increment("points", "p9", 1)["rank"] == 4
             verified(hosts[1])
             assert shared_postgres().sql("SELECT count(*), count(DISTINCT writer) >= 2 FROM events", url) == "61|t"

@@ -1,0 +1,34 @@
+"""What only an engine on Redis can meet: another process beside it."""
+
+import secrets
+
+from keepscore.boards import Board
+from keepscore.engines.base import Loaded
+from keepscore.engines.redis import RedisEngine
+from keepscore.ordering import Row
+from tests.contract.backends import redis_url
+from tests.contract.driving import DAY, NOON, all_time, given, live_board, table
+
+
+async def test_two_processes_make_a_lost_board_anew_at_once():
+    live, ledger = live_board(Board(f"b-{secrets.token_hex(4)}")), secrets.token_hex(4)
+    one, two = (RedisEngine(redis_url(), clock=lambda: NOON - DAY) for _ in range(2))
+    for engine in (one, two):
+        await engine.open(ledger)
+        await engine.load(1, live.board, given(Loaded(all_time(live), 0, [Row("a", 1, NOON)], True)), {1: 1})
+    look = two._listed
+    looked = []
+
+    async def overtaken(known):
+        found = await look(known)
+        if not looked:
+            looked.append(found)
+            await one.promote(1)
+        return found
+
+    two._listed = overtaken
+    await two.promote(1)
+    assert looked == [[]]
+    for engine in (one, two):
+        assert (await table(engine, all_time(live)), await engine.applied(1)) == ([("a", 1, 0)], {1: 1})
+        await engine.close()
