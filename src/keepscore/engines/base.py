@@ -106,6 +106,8 @@ class Loaded(NamedTuple):
     rows: Iterable[tuple[str, int, int]]
     #: Whether the rows are not in the ledger's checkpoint yet.
     fresh: bool
+    #: Whether some of these players came before in this ranking, with a state that is replaced.
+    again: bool = False
 
 
 class Dirty(NamedTuple):
@@ -236,6 +238,10 @@ class RankingEngine(ABC):
     @abstractmethod
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
         """How many players have a score from `low` to `high`, both included. O(log N)."""
+
+    async def flaws(self, ranking: Ranking, scores: Sequence[int], players: int) -> list[str]:
+        """What is wrong with that which the engine keeps beside a ranking, which has these distinct scores (in its order) and players."""
+        return []
 
     @abstractmethod
     async def rankings(self, board_id: int) -> list[Ranking]:
