@@ -9,6 +9,7 @@ import redis
 
 from keepscore import Board, Leaderboards
 from keepscore.engines.base import Ranking
+from keepscore.errors import EngineUnavailable
 from keepscore.scoring import State
 from tests.contract.backends import redis_url
 from tests.contract.opened import DAY, NOON, Clock, KeeperByHand, opened, standings
@@ -224,4 +225,22 @@ async def test_what_a_rebuild_has_made_is_what_the_next_start_has(run):
         await lb.rebuild(made.name)
         await lb.checkpoint()
     async with run(made) as lb:
+        assert (await lb.verify(made.name)).ok
+
+
+@pytest.mark.parametrize("run", ["redis"], indirect=True)
+async def test_a_rebuild_of_which_redis_has_lost_a_part_does_not_take_effect(run):
+    made = board()
+    async with run(made) as lb:
+        await filled(lb, made.name)
+
+        def lose(what, done, total):
+            for key in lb.bare.keys("keepscore:new:*"):
+                lb.bare.delete(key)
+
+        before = await standings(lb, made.name)
+        with pytest.raises(EngineUnavailable, match="lost something"):
+            await lb.rebuild(made.name, progress=lose)
+        assert await standings(lb, made.name) == before
+        await lb.rebuild(made.name)
         assert (await lb.verify(made.name)).ok

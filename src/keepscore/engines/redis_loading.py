@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
@@ -13,6 +13,7 @@ import msgspec
 
 from keepscore.engines.layouts import RankingKeys
 from keepscore.engines.redis_client import Call, RedisClient
+from keepscore.errors import EngineUnavailable
 
 __all__ = ["Loader"]
 
@@ -37,23 +38,31 @@ class Loader:
         self._keys = marks, listed
         self._keep = keep
         self._under_way: deque[asyncio.Future[Any]] = deque()
+        #: Rows that were sent to each key, but for those that hold replaced ones.
+        self._sent: Counter[str] = Counter()
 
     async def send(self, keys: RankingKeys, expiry: int, rows: Iterable[tuple[str, int, int]], again: bool) -> None:
         """Send rows of a ranking; they may be under way still when this returns."""
         if again:
             # A row that replaces another must not come before it.
-            await self.finish()
+            await self._until(0)
+            self._sent.pop(keys.key, None)
         for chunk in _chunks(rows):
             argument = _pack([keys.form, keys.field, keys.name, expiry, *_columns(keys, chunk), again, self._keep])
             call = self._client.run(Call("load", [*self._keys, *keys[:3]], argument), PATIENCE)
             self._under_way.append(asyncio.ensure_future(call))
+            if not again:
+                self._sent[keys.key] += len(chunk)
             # It is sent now.
             await asyncio.sleep(0)
             await self._until(DEPTH - 1)
 
     async def finish(self) -> None:
-        """Wait for all that is under way."""
+        """Wait for all that is under way, and see that nothing was lost since, as a failover may."""
         await self._until(0)
+        for key, sent in self._sent.items():
+            if (found := await self._client.command("ZCARD", key)) != sent:
+                raise EngineUnavailable(f"of {sent} players that were loaded, Redis has {found}: it has lost something. Try again")
 
     async def stop(self) -> None:
         """Give up what is under way."""
