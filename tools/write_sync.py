@@ -30,11 +30,12 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Top, Verification
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Rebuild, Receipt, Top, Verification
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import BoardInfo, Number, now_ms
+from keepscore.replay import Progress, no_progress
 
 __all__ = ["Leaderboards"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -19,8 +19,10 @@ __all__ = [
     "Lookup",
     "PlayerEvents",
     "PlayerPlace",
+    "Problem",
     "Profile",
     "RankNumbers",
+    "Rebuild",
     "Receipt",
     "RecordedEvent",
     "Rejection",
@@ -221,8 +223,23 @@ class PlayerEvents(msgspec.Struct):
     events: list[RecordedEvent]
 
 
+class Rebuild(msgspec.Struct):
+    """What a rebuild of a board's rankings from its events came to."""
+
+    board: str
+    events: int
+    players: int
+    rankings: int
+    seconds: float
+
+
+#: What is not right: a player's score or time, a player who is missing or should not be there, a place in the order, a ranking that is
+#: missing or should not be there, what the engine keeps beside a ranking, how far events are applied.
+Problem = Literal["score", "since", "missing", "extra", "order", "missing ranking", "extra ranking", "index", "watermark"]
+
+
 class Difference(msgspec.Struct):
-    """A player for whom a ranking does not show what the ledger says. Null: not there."""
+    """A player for whom a ranking does not show what the ledger says (null: not there), or something else that is not right."""
 
     window: str
     window_id: str
@@ -230,16 +247,23 @@ class Difference(msgspec.Struct):
     player_id: str
     ledger: str | None
     engine: str | None
+    problem: Problem
 
 
 class Verification(msgspec.Struct):
-    """What a comparison of a board's rankings with the fold of its events found."""
+    """What a comparison of a board's rankings with the fold of its events found, the first 1,000 differences at most.
+
+    After a repair, `repaired` is what was found at first, and `differences` what a second look found; `rebuilt` says whether the
+    rankings were made anew for it.
+    """
 
     board: str
     events: int
     rankings: int
     players: int
     differences: list[Difference]
+    repaired: list[Difference] = []
+    rebuilt: bool = False
 
     @property
     def ok(self) -> bool:

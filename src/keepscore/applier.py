@@ -90,7 +90,7 @@ class Applier:
             for update, name, outcome in zip(updates, names, found, strict=bool(found)):
                 if outcome.restate:
                     try:
-                        await self._restate(live, update.player, outcome.restate)
+                        await self.restate(live, update.player, outcome.restate)
                     except LedgerUnavailable as exc:
                         # The engine knows who is left.
                         log.warning("restated when the ledger is back: %s", exc)
@@ -166,7 +166,7 @@ class Applier:
                     (outcomes,) = await self._engine.apply([batch])
                     applied[writer] = part[-1].n
                     for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):
-                        await self._restate(live, update.player, outcome.restate, shadow)
+                        await self.restate(live, update.player, outcome.restate, shadow)
                 done += len(mine)
         return done
 
@@ -174,10 +174,10 @@ class Applier:
         """Restate the players whose events came late and who were not restated then, if there are any."""
         if live.board.operator == "last":
             for ranking, player in await self._engine.late(live.id):
-                await self._restate(live, player, [ranking])
+                await self.restate(live, player, [ranking])
 
-    async def _restate(self, live: LiveBoard, player: str, rankings: Iterable[Ranking], shadow: bool = False) -> None:
-        """Recompute a player whose event came late, until nothing has come in between."""
+    async def restate(self, live: LiveBoard, player: str, rankings: Iterable[Ranking], shadow: bool = False) -> None:
+        """Recompute a player from the ledger, whose event came late maybe, until nothing has come in between."""
         current = self._catalog.get(live.name)
         if not shadow and (current is None or (current.id, current.meaning) != (live.id, live.meaning)):
             # The board means something else by now, and was rebuilt for that from the ledger.

@@ -15,10 +15,10 @@ from keepscore.catalog import Catalog, LiveBoard, check_links
 from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import InvalidBoard, VersionConflict
 from keepscore.keeper import Keeper
-from keepscore.ledgers.base import Ledger
+from keepscore.ledgers.base import Checkpoint, Ledger
 from keepscore.quiet import Quiet
 from keepscore.reader import Reader
-from keepscore.replay import load_engine
+from keepscore.replay import Progress, load_engine, load_from_events
 from keepscore.windows import span_of
 
 __all__ = ["Definitions"]
@@ -96,6 +96,13 @@ class Definitions:
                 live = LiveBoard(await self._ledger.put_board(board, same, self._clock()))
                 await (self._redefine(live) if same else self._activate(live))
 
+    async def rebuild(self, name: str, progress: Progress) -> tuple[int, int]:
+        """Make a board's rankings anew from all of its events; answer how many events and players those are."""
+        async with self._defining:
+            live = self._catalog[name]
+            events, players = await load_from_events(self._ledger, self._engine, live, self._clock(), progress)
+            return events + await self._take_effect(live, None), players
+
     async def delete(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger."""
         async with self._defining, self._quiet:
@@ -171,12 +178,19 @@ class Definitions:
 
     async def _activate(self, live: LiveBoard) -> None:
         """Build a board's rankings beside those that are read, catch up with what is written meanwhile, and swap."""
-        checkpoint = await load_engine(self._ledger, self._engine, live)
-        while await self._applier.catch_up(live, shadow=True) > 1000:
-            pass
+        await self._take_effect(live, await load_engine(self._ledger, self._engine, live))
+
+    async def _take_effect(self, live: LiveBoard, checkpoint: Checkpoint | None) -> int:
+        """Catch up with what was written since a shadow was loaded, and let it take effect; answer how many events that were."""
+        events = 0
+        while more := await self._applier.catch_up(live, shadow=True):
+            events += more
+            if more <= 1000:
+                break
         async with self._quiet:
-            await self._applier.catch_up(live, shadow=True)
+            events += await self._applier.catch_up(live, shadow=True)
             await self._engine.promote(live.id)
             self._keeper.rests_on(live, checkpoint)
             self._catalog.put(live.record)
             self._reader.forget()
+        return events

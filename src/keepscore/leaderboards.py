@@ -13,9 +13,23 @@ from typing import Any
 
 import msgspec
 
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
+from keepscore.answers import (
+    Around,
+    BatchReceipt,
+    Count,
+    Lookup,
+    PlayerEvents,
+    PlayerPlace,
+    Profile,
+    Rebuild,
+    Receipt,
+    Rejection,
+    Top,
+    Verification,
+)
 from keepscore.applier import Applier
 from keepscore.boards import Board
+from keepscore.care import Care
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.connect import engine_from_url, feed_for, ledger_from_url
 from keepscore.definitions import Definitions
@@ -27,10 +41,10 @@ from keepscore.history import player_events
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.reader import Reader
+from keepscore.replay import Progress, no_progress
 from keepscore.scoring import Kind
 from keepscore.spool import Spool
 from keepscore.tickets import Ticket
-from keepscore.verification import verify_board
 from keepscore.writer import Writer
 
 __all__ = ["MAX_BATCH", "BoardInfo", "Leaderboards", "now_ms"]
@@ -100,6 +114,10 @@ class Leaderboards:
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._applier, self._writer, self.clock)
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
+            )
+            self._care = Care(
+                *(self._catalog, self.ledger, self._engine, self._applier, self._spool),
+                *(self._definitions, self._feed, self._writer.quiet, self.clock),
             )
             self._applier.reloaded = self._keeper.rests_on
             self._applier.refresh = self._definitions.adopt
@@ -362,11 +380,16 @@ class Leaderboards:
 
     # -- care -----------------------------------------------------------------------------------------------------------
 
-    async def verify(self, board: str) -> Verification:
-        """Compare all that a board shows with the fold of its events."""
-        live = self._catalog[board]
-        await self._spool.drain_board(live)
-        return await verify_board(self.ledger, self._engine, live, self.clock(), self._writer.quiet)
+    async def verify(self, board: str, *, repair: bool = False) -> Verification:
+        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        return await self._care.verify(board, repair)
+
+    async def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
+        """Make the rankings of a board anew from all of its events. Readers see the old ones until the new ones are whole.
+
+        `progress` is called now and then with what is being done, how much of it is done, and how much there is.
+        """
+        return await self._care.rebuild(board, progress)
 
     async def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

@@ -6,23 +6,36 @@ since the one before.
 
 from __future__ import annotations
 
+import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
+from contextlib import aclosing, contextmanager
+from itertools import islice
 from typing import NamedTuple
 
-from keepscore.catalog import LiveBoard
-from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine, Update
+from keepscore.catalog import LiveBoard, Route
+from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
 from keepscore.scoring import Event, State, fold_all, fold_for
 
-__all__ = ["fold_for_checkpoint", "fold_ledger", "load_engine", "restated"]
+__all__ = ["Progress", "fold_for_checkpoint", "fold_ledger", "load_engine", "load_from_events", "no_progress", "restated"]
 
 #: Events that are folded into a checkpoint at a time.
 MAX_TAIL = 200_000
+#: Rows that are given to an engine at a time.
+PART = 40_000
+#: Milliseconds after which nothing is on its way any more to a ranking whose time is over.
+LEFT_OUT = 3_600_000
+
+#: Called with what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
 
 Positions = Mapping[int, int]
 States = dict[Ranking, dict[str, State]]
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
 
 
 class Folded(NamedTuple):
@@ -44,15 +57,29 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
     return fold_all(live.board, [event for event in events if _counts(live, event, ranking, upto)])
 
 
-async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folded:
+async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions, progress: Progress = no_progress) -> Folded:
     """The fold of a board's events up to the given positions. O(events), and all states are in memory."""
     folder = _Folder(live)
-    async for events in ledger.events(live.id, {}):
-        for event in events:
-            if event.n <= upto.get(event.writer, 0):
-                folder.add(event)
+    total = sum(upto.values())
+    async with aclosing(_ahead(ledger.events(live.id, {}))) as chunks:
+        async for events in chunks:
+            folder.add(event for event in events if event.n <= upto.get(event.writer, 0))
+            progress("folding events", folder.events, total)
     await folder.settle(ledger, upto)
     return Folded(folder.states, folder.expiries, folder.events)
+
+
+async def _ahead(chunks: AsyncIterator[list[Event]]) -> AsyncGenerator[list[Event], None]:
+    """The same chunks, each fetched while the one before it is used."""
+    waiting = asyncio.ensure_future(anext(chunks, None))
+    try:
+        while (chunk := await waiting) is not None:
+            waiting = asyncio.ensure_future(anext(chunks, None))
+            # It is asked for now.
+            await asyncio.sleep(0)
+            yield chunk
+    finally:
+        waiting.cancel()
 
 
 class _Folder:
@@ -78,26 +105,56 @@ class _Folder:
         self.states.setdefault(ranking, {})[player] = state
         self._taken.add((ranking, player))
 
-    def add(self, event: Event, known: Callable[[Ranking], bool] | None = None) -> None:
-        """Fold one event into all of its rankings but those in which it is `known`."""
-        self.events += 1
-        update: Update = self.live.update(event)
-        for ranking, expiry in zip(update.rankings, update.expiries, strict=True):
-            if known is not None and known(ranking):
+    def add(self, events: Iterable[Event], known: Callable[[Ranking, Event], bool] | None = None) -> None:
+        """Fold events into all of their rankings but those in which one is `known`."""
+        live, fold, late, taken = self.live, self.fold, self.late, self._taken
+        step, half_life, expire = live.board.resolution_ms, live.half_life, bool(live.ttls)
+        last: Route | None = None
+        tables: list[tuple[Ranking, dict[str, State]]] = []
+        for event in events:
+            self.events += 1
+            _, _, _, player, kind, amount, at, received, segments, _, _ = event
+            route = live.route(at, segments)
+            if expire:
+                self._expire(route, received, event, known)
+            if known is not None:
+                tables = [(ranking, self._states(ranking)) for ranking in route.rankings if not known(ranking, event)]
+            elif route is not last:
+                # Events without segments share their routes.
+                tables, last = [(ranking, self._states(ranking)) for ranking in route.rankings], route
+            if half_life is not None:
+                amount = half_life.level(amount, at)
+            at -= at % step
+            # Most windows have the same state and get the same state.
+            old: State | None = None
+            new = fold(None, kind, amount, at)
+            for ranking, states in tables:
+                found = states.get(player)
+                if found is not old:
+                    old, new = found, fold(found, kind, amount, at)
+                if new is None or (taken and self._is_undecided(ranking, player, found, at)):
+                    late.add((ranking, player))
+                elif new is not found:
+                    states[player] = new
+
+    def _states(self, ranking: Ranking) -> dict[str, State]:
+        states = self.states.get(ranking)
+        if states is None:
+            states = self.states[ranking] = {}
+        return states
+
+    def _expire(self, route: Route, received: int, event: Event, known: Callable[[Ranking, Event], bool] | None) -> None:
+        """See which rankings of a route begin anew with an event, and until when they stay."""
+        for ranking, expiry in zip(route.rankings, self.live.expiries(route, received), strict=True):
+            before = self.expiries.get(ranking, 0)
+            if before >= expiry and not 0 < before <= received:
                 continue
-            if 0 < self.expiries.get(ranking, 0) <= event.received:
-                self.states[ranking] = {}
-                self.expiries[ranking] = 0
-                self.began[ranking] = event.received
-            if expiry > self.expiries.get(ranking, 0):
-                self.expiries[ranking] = expiry
-            states = self.states.setdefault(ranking, {})
-            old = states.get(event.player)
-            state = self.fold(old, event.kind, update.amount, update.at)
-            if state is None or self._is_undecided(ranking, event.player, old, update.at):
-                self.late.add((ranking, event.player))
-            else:
-                states[event.player] = state
+            if known is not None and known(ranking, event):
+                continue
+            if 0 < before <= received:
+                self._states(ranking).clear()
+                self.began[ranking] = received
+            self.expiries[ranking] = expiry
 
     def _is_undecided(self, ranking: Ranking, player: str, state: State | None, at: int) -> bool:
         """Whether an event is of the time of the last one in a state that does not tell whose that was: which of them comes first?"""
@@ -117,6 +174,39 @@ class _Folder:
 
 def _counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) -> bool:
     return event.n <= upto.get(event.writer, 0) and ranking in live.update(event).rankings
+
+
+async def load_from_events(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, progress: Progress = no_progress
+) -> tuple[int, int]:
+    """Fill the engine's shadow of a board from all of its events, whatever a checkpoint says; answer how many events and players.
+
+    Rankings whose time is over are left out, but for those that an event on its way may belong to.
+    """
+    upto = await ledger.positions(live.id)
+    with _collector_paused():
+        folded = await fold_ledger(ledger, live, upto, progress)
+        kept = {ranking: states for ranking, states in folded.states.items() if not 0 < folded.expiries.get(ranking, 0) <= now - LEFT_OUT}
+        total = sum(map(len, kept.values()))
+
+        async def loaded() -> AsyncIterator[Loaded]:
+            done = 0
+            for ranking, states in kept.items():
+                for some in _parts(_rows(states), PART):
+                    yield Loaded(ranking, folded.expiries.get(ranking, 0), some, fresh=True)
+                    done += len(some)
+                    progress("filling rankings", done, total)
+
+        await engine.load(live.id, live.board, loaded(), upto)
+    # Whoever is in a segment is in the whole.
+    wholes = [states.keys() for ranking, states in folded.states.items() if not ranking.segment]
+    return folded.events, max((len(states) for states in wholes), default=0) if len(wholes) < 2 else len(set().union(*wholes))
+
+
+def _parts(rows: Iterable[tuple[str, int, int]], size: int) -> Iterator[list[tuple[str, int, int]]]:
+    rest = iter(rows)
+    while some := list(islice(rest, size)):
+        yield some
 
 
 async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) -> Checkpoint | None:
@@ -160,8 +250,7 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tupl
     over = _begun_anew(live, slots, tail)
     folder = _Folder(live)
     included = await _take_up(ledger, folder, points, slots, over, tail)
-    for event in sorted(tail, key=lambda e: (e.writer, e.n)):
-        folder.add(event, lambda ranking: _is_included(included, ranking, event))  # noqa: B023 - called at once
+    folder.add(sorted(tail, key=lambda e: (e.writer, e.n)), lambda ranking, event: _is_included(included, ranking, event))
     await folder.settle(ledger, positions)
     dropped = [ranking for ranking, expiry in slots.items() if ranking in over or (0 < expiry <= now and ranking not in folder.states)]
     return _changed(folder.states, folder.expiries, dropped, positions), complete
@@ -206,11 +295,14 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def _rows(states: Mapping[str, State]) -> Iterable[tuple[str, int, int]]:
+    return ((player, score, since) for player, (score, since) in states.items())
+
+
 async def _from_events(ledger: Ledger, live: LiveBoard, upto: Positions) -> AsyncIterator[Loaded]:
     folded = await fold_ledger(ledger, live, upto)
     for ranking, states in folded.states.items():
-        rows = [(player, *state) for player, state in states.items()]
-        yield Loaded(ranking, folded.expiries.get(ranking, 0), rows, fresh=True)
+        yield Loaded(ranking, folded.expiries.get(ranking, 0), _rows(states), fresh=True)
 
 
 async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpoint], upto: Positions) -> AsyncIterator[Loaded]:
@@ -240,13 +332,11 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
                         folder.take_up(ranking, player, State(score, since))
                         included[ranking, player] = point.positions
                 yield Loaded(ranking, expiry, rows, fresh=False)
-    for event in sorted((e for events in tail.values() for e in events), key=lambda e: (e.writer, e.n)):
-        if event.n <= upto.get(event.writer, 0):
-            folder.add(event, lambda ranking: _is_included(included, ranking, event))  # noqa: B023 - called at once
+    counted = (event for events in tail.values() for event in events if event.n <= upto.get(event.writer, 0))
+    folder.add(sorted(counted, key=lambda e: (e.writer, e.n)), lambda ranking, event: _is_included(included, ranking, event))
     await folder.settle(ledger, upto)
     for ranking, states in folder.states.items():
-        rows = [(player, *state) for player, state in states.items()]
-        yield Loaded(ranking, folder.expiries.get(ranking, 0), rows, fresh=True)
+        yield Loaded(ranking, folder.expiries.get(ranking, 0), _rows(states), fresh=True, again=True)
 
 
 def _is_included(included: Mapping[tuple[Ranking, str], Positions], ranking: Ranking, event: Event) -> bool:

@@ -14,11 +14,12 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Top, Verification
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Rebuild, Receipt, Top, Verification
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import BoardInfo, Number, now_ms
+from keepscore.replay import Progress, no_progress
 
 __all__ = ["Leaderboards"]
 
@@ -236,9 +237,16 @@ class Leaderboards:
         """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""
         return self._run(self._async.refresh())
 
-    def verify(self, board: str) -> Verification:
-        """Compare all that a board shows with the fold of its events."""
-        return self._run(self._async.verify(board))
+    def verify(self, board: str, *, repair: bool = False) -> Verification:
+        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        return self._run(self._async.verify(board, repair=repair))
+
+    def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
+        """Make the rankings of a board anew from all of its events. Readers see the old ones until the new ones are whole.
+
+        `progress` is called now and then with what is being done, how much of it is done, and how much there is.
+        """
+        return self._run(self._async.rebuild(board, progress=progress))
 
     def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

@@ -21,11 +21,12 @@ from keepscore.answers import encode
 from keepscore.config import Settings
 from keepscore.errors import ConfigError, ServiceError
 from keepscore.leaderboards import Leaderboards
+from keepscore.replay import Progress
 from keepscore.web.app import make_app
 
 __all__ = ["LocalTransport", "ServiceTransport", "Transport"]
 
-#: Seconds that a service may take: a verification reads the whole ledger.
+#: Seconds that a service may take: a verification or a rebuild reads the whole ledger.
 TIMEOUT = 600
 
 
@@ -47,6 +48,10 @@ class Transport(ABC):
         if status >= 400:
             raise ServiceError(answer["detail"] if isinstance(answer, dict) and "detail" in answer else f"the service answered {status}")
         return answer
+
+    def rebuild(self, board: str, progress: Progress) -> Any:
+        """The answer to a rebuild, which may tell how far it is."""
+        return self.call("POST", "boards", board, "rebuild")
 
     def __enter__(self) -> Transport:
         return self
@@ -91,6 +96,9 @@ class LocalTransport(Transport):
 
     def send(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes]:
         return self._runner.run(self._send(method, target, body or b""))
+
+    def rebuild(self, board: str, progress: Progress) -> Any:
+        return msgspec.to_builtins(self._runner.run(self._leaderboards.rebuild(board, progress=progress)))
 
     async def _send(self, method: str, target: str, body: bytes) -> tuple[int, bytes]:
         path, _, query = target.partition("?")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from keepscore.answers import Difference, Verification
+import msgspec
+
+from keepscore.answers import Difference, Problem, Verification
 from keepscore.catalog import LiveBoard
-from keepscore.engines.base import InProcessEngine, Ranking, RankingEngine
+from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.quiet import Quiet
-from keepscore.replay import fold_ledger, restated
+from keepscore.replay import Folded, fold_ledger, restated
 from keepscore.scoring import NO_TIME, State, same_state
 
-__all__ = ["verify_board"]
+__all__ = ["MAX_DIFFERENCES", "verify_board"]
 
 #: Differences that are listed; there may be more.
 MAX_DIFFERENCES = 1000
@@ -32,78 +36,180 @@ async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, n
 
     While it runs, scores come in: whoever differs is looked at once more with the writer held (`quiet`), one by one.
     """
-    folded = await fold_ledger(ledger, live, await engine.applied(live.id) or {})
-    shown = set(await engine.rankings(live.id))
-    differences: list[Difference] = []
-    for ranking in sorted({*folded.states, *shown}):
-        if 0 < folded.expiries.get(ranking, 0) <= now and ranking not in shown:
-            continue
-        suspects = await _suspects(engine, live, ranking, dict(folded.states.get(ranking, {})))
-        for suspect in suspects:
-            if len(differences) < MAX_DIFFERENCES:
-                differences += await _settled(ledger, engine, live, ranking, suspect, now, quiet)
-    differences += await _unapplied(ledger, engine, live, quiet)
-    players = len(set().union(*folded.states.values()))
-    return Verification(live.name, folded.events, len(folded.states), players, differences)
+    return await _Comparison(ledger, engine, live, now, quiet).verify()
 
 
-async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, expected: dict[str, State]) -> Iterable[str]:
-    """The players of a ranking who are not shown as expected, or not in their place."""
-    codec = KeyCodec(live.board)
-    timed = engine.keeps_since(live.board, ranking.window)
-    found: list[str] = []
-    last: bytes | None = None
-    page = await engine.page(ranking, 0, CHUNK)
-    while page.rows:
-        for row in page.rows:
-            key = codec.encode(row.player, row.score, max(row.since, 0))
-            misplaced = last is not None and (key > last if live.board.order == "desc" else key < last)
-            told = _told(expected.pop(row.player, None), timed)
-            # Compared exactly first, which is quick and nearly always enough.
-            differs = told != (row.score, row.since) and not same_state(live.board, told, State(row.score, row.since))
-            if differs or misplaced:
-                found.append(row.player)
-            last = key
-        await asyncio.sleep(0)
-        page = await engine.page_after(ranking, page.rows[-1], CHUNK)
-    return [*found, *expected]
+class _Look(NamedTuple):
+    """What one look through a ranking found: players to look at again, and what is wrong with the whole of it."""
+
+    suspects: Iterable[str]
+    flaws: list[str]
 
 
-async def _settled(
-    ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, now: int, quiet: Quiet
-) -> list[Difference]:
-    """The difference that one player makes while nothing is on its way, if there is one."""
-    async with quiet:
-        for _ in range(TRIES):
-            before = await engine.applied(live.id) or {}
-            wanted = _told(await restated(ledger, live, player, ranking, before), engine.keeps_since(live.board, ranking.window))
-            (shown,) = await engine.states(ranking, [player])
-            (place,) = await engine.places(ranking, [player])
-            row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
-            if same_state(live.board, wanted, shown) and row == ([] if shown is None else [Row(player, *shown)]):
-                return []
-            if before == (await engine.applied(live.id) or {}):
+class _Comparison:
+    """One verification of one board."""
+
+    def __init__(self, ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, quiet: Quiet) -> None:
+        self.ledger = ledger
+        self.engine = engine
+        self.live = live
+        self.now = now
+        self.quiet = quiet
+        self.differences: list[Difference] = []
+
+    async def verify(self) -> Verification:
+        """Compare everything."""
+        applied = await self.engine.applied(self.live.id)
+        folded = await fold_ledger(self.ledger, self.live, await self.ledger.positions(self.live.id) if applied is None else applied)
+        shown = set(await self.engine.rankings(self.live.id))
+        for ranking in sorted({*folded.states, *shown}):
+            if 0 < folded.expiries.get(ranking, 0) <= self.now and ranking not in shown:
+                continue
+            await self._compare(ranking, folded, ranking in shown)
+        self.differences += await self._watermarks()
+        players = len(set().union(*folded.states.values()))
+        return Verification(self.live.name, folded.events, len(folded.states), players, self.differences)
+
+    async def _compare(self, ranking: Ranking, folded: Folded, shown: bool) -> None:
+        expected = folded.states.get(ranking, {})
+        whole: Problem | None = "extra ranking" if ranking not in folded.states else None
+        if not shown and expected:
+            whole = "missing ranking" if ranking not in await self.engine.rankings(self.live.id) else None
+        look = await self._look(ranking, expected)
+        for suspect in look.suspects:
+            if len(self.differences) >= MAX_DIFFERENCES:
                 break
-    return [
-        Difference(ranking.window, ranking.window_id, ranking.segment or None, player, _text(live, wanted, now), _text(live, shown, now))
-    ]
+            self.differences += await self._settled(ranking, suspect, whole)
+        if look.flaws and whole is None:
+            # Scores that came in meanwhile look like that, too.
+            flaws = await self._flaws_at_rest(ranking)
+            self.differences += [self._difference(ranking, "", "index", None, flaw) for flaw in flaws]
+
+    # -- one ranking ----------------------------------------------------------------------------------------------------
+
+    async def _look(self, ranking: Ranking, states: dict[str, State]) -> _Look:
+        """Look through a ranking: who is not shown as expected or not in place, and whether what lies beside it fits."""
+        live, engine = self.live, self.engine
+        expected = dict(states)
+        timed = engine.keeps_since(live.board, ranking.window)
+        found: dict[str, None] = {}
+        flaws: list[str] = []
+        seen: set[str] = set()
+        scores: list[int] = []
+        last: bytes | None = None
+        page = await self._page(ranking, None)
+        while page is not None and page.rows:
+            kept = await engine.states(ranking, [row.player for row in page.rows])
+            for row, state in zip(page.rows, kept, strict=True):
+                key = self._key(row)
+                misplaced = key is None or (last is not None and (key > last if live.board.order == "desc" else key < last))
+                told = _told(expected.pop(row.player, None), timed)
+                # Compared exactly first, which is quick and nearly always enough.
+                differs = told != (row.score, row.since) and not same_state(live.board, told, State(row.score, row.since))
+                if differs or misplaced or state != (row.score, row.since):
+                    found[row.player] = None
+                if row.player in seen:
+                    flaws.append(f"player {row.player!r} is in it twice")
+                seen.add(row.player)
+                if not scores or scores[-1] != row.score:
+                    scores.append(row.score)
+                last = key or last
+            await asyncio.sleep(0)
+            page = await self._page(ranking, page.rows[-1])
+        if page is None:
+            flaws.append("it holds rows that cannot be read")
+        else:
+            flaws += await engine.flaws(ranking, scores, len(seen))
+        return _Look([*found, *expected], flaws)
+
+    async def _page(self, ranking: Ranking, after: Row | None) -> Page | None:
+        """The next rows; None where they are not such as an engine writes."""
+        try:
+            page = await (self.engine.page(ranking, 0, CHUNK) if after is None else self.engine.page_after(ranking, after, CHUNK))
+        except (msgspec.DecodeError, UnicodeError):
+            return None
+        # Behind a row that has no place in the order, nothing can be found.
+        return page if not page.rows or self._key(page.rows[-1]) is not None else None
+
+    def _key(self, row: Row) -> bytes | None:
+        """The place of a row in the order; None for one that no event can have made."""
+        try:
+            return KeyCodec(self.live.board).encode(row.player, row.score, max(row.since, 0))
+        except (struct.error, TypeError):
+            return None
+
+    async def _flaws_at_rest(self, ranking: Ranking) -> list[str]:
+        """What is wrong with a ranking as a whole while nothing is on its way."""
+        async with self.quiet:
+            for _ in range(TRIES):
+                before = await self.engine.applied(self.live.id)
+                look = await self._look(ranking, {})
+                if not look.flaws or before == await self.engine.applied(self.live.id):
+                    return look.flaws
+        # Others write all the time, and nothing can be said.
+        return []
+
+    async def _settled(self, ranking: Ranking, player: str, whole: Problem | None) -> list[Difference]:
+        """The difference that one player makes while nothing is on its way, if there is one."""
+        live, engine = self.live, self.engine
+        async with self.quiet:
+            for _ in range(TRIES):
+                before = await engine.applied(live.id)
+                upto = await self.ledger.positions(live.id) if before is None else before
+                wanted = await restated(self.ledger, live, player, ranking, upto)
+                wanted = _told(wanted, engine.keeps_since(live.board, ranking.window))
+                (shown,) = await engine.states(ranking, [player])
+                (place,) = await engine.places(ranking, [player])
+                row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
+                placed = row == ([] if shown is None else [Row(player, *shown)])
+                if same_state(live.board, wanted, shown) and placed:
+                    return []
+                if before == await engine.applied(live.id):
+                    break
+        problem = whole if whole and (wanted is None or not place) else _problem(wanted, shown)
+        return [self._difference(ranking, player, problem, wanted, shown)]
+
+    def _difference(self, ranking: Ranking, player: str, problem: Problem, ledger: State | None, engine: State | str | None) -> Difference:
+        window, window_id, segment = ranking[1:]
+        shown = engine if isinstance(engine, str) else _text(self.live, engine, self.now)
+        return Difference(window, window_id, segment or None, player, _text(self.live, ledger, self.now), shown, problem)
+
+    # -- watermarks -----------------------------------------------------------------------------------------------------
+
+    async def _watermarks(self) -> list[Difference]:
+        """Writers whose events are recorded and not applied, or applied and not recorded."""
+        live = self.live
+        async with self.quiet:
+            # In this order: what is applied was recorded before.
+            first = await self.engine.applied(live.id) or {}
+            recorded = await self.ledger.positions(live.id)
+            applied = await self.engine.applied(live.id) or {}
+        for _ in range(0 if isinstance(self.engine, InProcessEngine) else TRIES):
+            if all(n <= applied.get(writer, 0) for writer, n in recorded.items()):
+                break
+            # Other processes may have something on its way; nobody waits for them meanwhile.
+            await asyncio.sleep(PAUSE)
+            applied = await self.engine.applied(live.id) or {}
+        wrong = {writer for writer, n in first.items() if n > recorded.get(writer, 0)}
+        wrong |= {writer for writer, n in recorded.items() if n > applied.get(writer, 0)}
+        return [
+            Difference(
+                *("all", "", None, "", f"events up to {recorded.get(writer, 0)} of writer {writer}"),
+                f"events up to {applied.get(writer, 0)}",
+                "watermark",
+            )
+            for writer in sorted(wrong)
+        ]
 
 
-async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: Quiet) -> list[Difference]:
-    for _ in range(TRIES):
-        async with quiet:
-            recorded, applied = await ledger.positions(live.id), await engine.applied(live.id) or {}
-        if all(n == applied.get(writer, 0) for writer, n in recorded.items()):
-            return []
-        if isinstance(engine, InProcessEngine):
-            break
-        # Other processes may have something on its way; nobody waits for them meanwhile.
-        await asyncio.sleep(PAUSE)
-    return [
-        Difference("all", "", None, "", f"events up to {n} of writer {writer}", f"events up to {applied.get(writer, 0)}")
-        for writer, n in recorded.items()
-        if n != applied.get(writer, 0)
-    ]
+def _problem(wanted: State | None, shown: State | None) -> Problem:
+    if wanted is None:
+        return "extra"
+    if shown is None:
+        return "missing"
+    if wanted.score != shown.score:
+        return "score"
+    return "since" if wanted.since != shown.since else "order"
 
 
 def _told(state: State | None, timed: bool) -> State | None:

@@ -57,7 +57,7 @@ async def test_touch_makes_every_state_dirty_and_keeps_removals(volatile):
 async def test_a_later_row_of_a_load_is_the_one_that_is_dirty(volatile):
     live = live_board(Board("b"))
     name = all_time(live)
-    parts = [Loaded(name, 0, [Row("a", 1, NOON), Row("b", 2, NOON)], False), Loaded(name, 0, [Row("a", 9, NOON + 1)], True)]
+    parts = [Loaded(name, 0, [Row("a", 1, NOON), Row("b", 2, NOON)], False), Loaded(name, 0, [Row("a", 9, NOON + 1)], True, True)]
     await volatile.load(1, live.board, given(*parts), {})
     await volatile.promote(1)
     assert plain(await volatile.dirty(1)) == {name: {"a": state(9, 1)}}

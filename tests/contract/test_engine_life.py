@@ -49,7 +49,7 @@ async def test_a_shadow_that_is_not_there_is_a_gap(engine):
 async def test_a_later_row_of_a_load_replaces_an_earlier_one(engine):
     live = live_board(Board("b"))
     name = all_time(live)
-    parts = [Loaded(name, 0, [Row("a", 1, NOON), Row("b", 2, NOON)], False), Loaded(name, 0, [Row("a", 9, NOON + 1)], True)]
+    parts = [Loaded(name, 0, [Row("a", 1, NOON), Row("b", 2, NOON)], False), Loaded(name, 0, [Row("a", 9, NOON + 1)], True, True)]
     await engine.load(1, live.board, given(*parts), {})
     await engine.promote(1)
     assert await table(engine, name) == [("a", 9, 1), ("b", 2, 0)]

@@ -14,7 +14,10 @@ from tests.service.running import KEEPSCORE, Service, free_port, run
 
 COMMANDS = [
     [],
-    *([name] for name in ("serve", "boards", "submit", "increment", "top", "rank", "around", "verify", "import", "export", "version")),
+    *(
+        [name]
+        for name in ("serve", "boards", "submit", "increment", "top", "rank", "around", "verify", "rebuild", "import", "export", "version")
+    ),
     *(["boards", name] for name in ("list", "show", "apply")),
 ]
 
@@ -243,3 +246,45 @@ def test_verify_finds_what_was_changed_behind_its_back(tmp_path: Path, damage: s
     told = run("verify", "games", "--json", cwd=tmp_path)
     assert told.returncode == 1
     assert {difference["player_id"] for difference in json.loads(told.stdout)[0]["differences"]} == {"alice"}
+
+
+@pytest.mark.parametrize("over_http", [True, False])
+def test_what_was_changed_behind_its_back_is_repaired(tmp_path: Path, over_http: bool) -> None:
+    running = Service(tmp_path, BOARDS)
+    for player, score in (("alice", 5), ("bob", 6)):
+        running.submit("games", player, score)
+    running.stop()
+    ledger = sqlite3.connect(running.ledger)
+    with ledger:
+        assert ledger.execute("UPDATE standings SET score = 70 WHERE player = 'alice' AND window = 'all_time'").rowcount == 1
+    ledger.close()
+    reach: list[str] = []
+    if over_http:
+        running.start()
+        reach = ["--url", running.url]
+    found = run("verify", "games", *reach, cwd=tmp_path)
+    assert found.returncode == 1, (found.stdout, found.stderr)
+    assert [word in found.stdout for word in ("alice", "score", "all_time", "5 since", "70 since")] == [True] * 5
+    repaired = run("verify", "games", "--repair", *reach, cwd=tmp_path)
+    assert repaired.returncode == 0, (repaired.stdout, repaired.stderr)
+    assert "was repaired" in repaired.stdout
+    told = json.loads(run("verify", "games", "--repair", "--json", *reach, cwd=tmp_path).stdout)
+    assert (told[0]["differences"], told[0]["repaired"], told[0]["rebuilt"]) == ([], [], False)
+    running.stop()
+
+
+@pytest.mark.parametrize("over_http", [True, False])
+def test_a_rebuild_says_what_it_did(tmp_path: Path, over_http: bool) -> None:
+    running = Service(tmp_path, BOARDS)
+    for player, score in (("alice", 5), ("bob", 6), ("alice", 7)):
+        running.submit("games", player, score)
+    reach = ["--url", running.url] if over_http else []
+    if not over_http:
+        running.stop()
+    (one,) = json.loads(run("rebuild", "games", "--json", *reach, cwd=tmp_path).stdout)
+    assert (one["board"], one["events"], one["players"], one["seconds"] > 0) == ("games", 3, 2, True)
+    shown = run("rebuild", *reach, cwd=tmp_path)
+    assert (shown.returncode, "games" in shown.stdout, "seconds" in shown.stdout) == (0, True, True)
+    nowhere = run("rebuild", "nowhere", *reach, cwd=tmp_path)
+    assert (nowhere.returncode, "nowhere" in nowhere.stderr) == (2, True)
+    running.stop()

@@ -12,7 +12,7 @@ from keepscore.config import SETTINGS, load_settings
 from tests.service.running import run
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["serve", "boards list", "boards show", "boards apply", "submit", "increment", "top", "rank", "around", "verify"]
+COMMANDS = ["serve", "boards list", "boards show", "boards apply", "submit", "increment", "top", "rank", "around", "verify", "rebuild"]
 COMMANDS += ["import", "export", "migrate", "events", "version"]
 
 

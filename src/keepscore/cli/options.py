@@ -59,7 +59,20 @@ Segments = Annotated[list[str] | None, typer.Option("--segment", help="A segment
 GameId = Annotated[str | None, typer.Option(help="The game that it comes from.")]
 Key = Annotated[str | None, typer.Option("--key", help="An idempotency key: sent again, it counts once.")]
 
-NUMERIC = {"rank", "score", "change", "percentile", "players", "events", "rankings", "differences", "version", "amount"}
+NUMERIC = {
+    "rank",
+    "score",
+    "change",
+    "percentile",
+    "players",
+    "events",
+    "rankings",
+    "differences",
+    "version",
+    "amount",
+    "repaired",
+    "seconds",
+}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Looking at rankings: `keepscore top`, `rank`, `around` and `verify`."""
+"""Looking at rankings: `keepscore top`, `rank` and `around`."""
 
 from __future__ import annotations
 
@@ -107,29 +107,3 @@ def around(
     with reach(url, config) as transport:
         answer = transport.call("GET", "boards", board, "ranks", str(center), query=query)
     return print_json(answer) if json else _print_ranking(answer)
-
-
-@app.command()
-def verify(
-    board: Annotated[str | None, typer.Argument(metavar="[BOARD]", help="The board. Default: all.")] = None,
-    url: Url = None,
-    config: Config = None,
-    json: Json = False,
-) -> None:
-    """Compare what boards show with what the ledger says. Exit code 1 where something differs."""
-    with reach(url, config) as transport:
-        names = [board] if board else [found["name"] for found in transport.call("GET", "boards")["boards"]]
-        found = [transport.call("POST", "boards", name, "verify") for name in names]
-    if json:
-        print_json(found)
-    else:
-        table = new_table("board", "events", "rankings", "players", "differences")
-        for answer in found:
-            table.add_row(*(cell(answer[key]) for key in ("board", "events", "rankings", "players")), cell(len(answer["differences"])))
-        out.print(table)
-        for answer in found:
-            for d in answer["differences"]:
-                where = f"{answer['board']} {d['window']} {d['window_id']} {d['segment'] or ''}"
-                out.print(Text(f"{where}: {d['player_id']}: ledger {d['ledger']}, engine {d['engine']}"))
-    if any(answer["differences"] for answer in found):
-        raise typer.Exit(1)

@@ -119,6 +119,8 @@ class Loaded(NamedTuple):
     rows: Iterable[tuple[str, int, int]]
     #: Whether the rows are not in the ledger's checkpoint yet.
     fresh: bool
+    #: Whether some of these players came before in this ranking, with a state that is replaced.
+    again: bool = False
 
 
 class Dirty(NamedTuple):
@@ -253,6 +255,10 @@ class RankingEngine(Rankings):
     @abstractmethod
     async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
         """The states of some players."""
+
+    async def flaws(self, ranking: Ranking, scores: Sequence[int], players: int) -> list[str]:
+        """What is wrong with that which the engine keeps beside a ranking, which has these distinct scores (in its order) and players."""
+        return []
 
     @abstractmethod
     async def rankings(self, board_id: int) -> list[Ranking]:

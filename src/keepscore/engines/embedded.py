@@ -248,7 +248,7 @@ class EmbeddedEngine(InProcessEngine):
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
         loaded = EmbeddedBoard(board, applied)
         loading = Loading(board)
-        async for name, expiry, rows, fresh in states:
+        async for name, expiry, rows, fresh, _ in states:
             ranking = loaded.rankings.get(name)
             if ranking is None:
                 ranking = loaded.rankings[name] = EmbeddedRanking(board)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +20,8 @@ from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, R
 from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, companions, fingerprint, keys_of, layout_of, layouts_of
 from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send
 from keepscore.engines.redis_client import Call, RedisClient
+from keepscore.engines.redis_flaws import flaws
+from keepscore.engines.redis_loading import Loader
 from keepscore.engines.redis_questions import Questions
 from keepscore.engines.redis_spool import drop_entries, hold_lock, read_entries, release_lock
 from keepscore.engines.redis_url import parse_redis_url
@@ -31,7 +33,7 @@ from keepscore.windows import span_at
 
 __all__ = ["RedisEngine"]
 
-#: Rows that one script call loads, and players that one looks at for an index of scores.
+#: Players that one script call looks at for an index of scores.
 CHUNK = 5000
 #: Seconds that such a call, or the exchange of a whole board, may take.
 PATIENCE = 60.0
@@ -164,13 +166,16 @@ class RedisEngine(RankingEngine):
         known = self._side(board_id, shadow=True)
         assert known is not None
         rankings: dict[Ranking, RankingKeys] = {}
-        async for ranking, expiry, rows, _ in states:
-            keys = rankings.get(ranking)
-            if keys is None:
-                keys = rankings[ranking] = self._at(known, ranking, shadow=True)
-            for chunk in _chunks(rows):
-                argument = _pack([keys.form, keys.field, keys.name, expiry, chunk, SHADOW_TTL])
-                await self._client.run(Call("load", [known.marks, known.listed, *keys[:3]], argument), PATIENCE)
+        loader = Loader(self._client, known.marks, known.listed, SHADOW_TTL)
+        try:
+            async for ranking, expiry, rows, _, again in states:
+                keys = rankings.get(ranking)
+                if keys is None:
+                    keys = rankings[ranking] = self._at(known, ranking, shadow=True)
+                await loader.send(keys, expiry, rows, again)
+            await loader.finish()
+        finally:
+            await loader.stop()
         if board.rank == "dense":
             for ranking in rankings:
                 await self._index(known, ranking, shadow=True)
@@ -403,6 +408,14 @@ class RedisEngine(RankingEngine):
         found = await self._read("count", ranking, False if low is None else low, False if high is None else high)
         return int(found or 0)
 
+    async def flaws(self, ranking: Ranking, scores: Sequence[int], players: int) -> list[str]:
+        known = self._boards.get(ranking.board)
+        if known is None:
+            return []
+        keys = self._at(known, ranking)
+        indexed = (await self._entry(known, keys))[1] == inf
+        return await flaws(self._client, keys, indexed, scores, players, known.board.order == "desc")
+
     async def rankings(self, board_id: int) -> list[Ranking]:
         known = self._boards.get(board_id)
         found = await self._rankings(known) if known else {}
@@ -416,9 +429,3 @@ class RedisEngine(RankingEngine):
                 if 0 < expiry <= now:
                     await self._unlink(companions(key))
                     await self._client.command("HDEL", known.listed, self._at(known, ranking).field)
-
-
-def _chunks(rows: Iterable[tuple[str, int, int]]) -> Iterable[list[Any]]:
-    rest = iter(rows)
-    while chunk := list(islice(rest, CHUNK)):
-        yield [part for row in chunk for part in row]

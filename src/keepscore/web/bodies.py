@@ -23,6 +23,7 @@ __all__ = [
     "PlayerQuery",
     "ScoreBody",
     "TopQuery",
+    "VerifyQuery",
     "ViewQuery",
     "number",
 ]
@@ -80,6 +81,12 @@ class BatchQuery(msgspec.Struct, forbid_unknown_fields=True):
 
     results: bool = False
     backfill: bool = False
+
+
+class VerifyQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Whether what differs is to be put right."""
+
+    repair: bool = False
 
 
 class _Submission(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

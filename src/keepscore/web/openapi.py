@@ -34,6 +34,7 @@ PARAMETERS = {
     "min": "the lowest score that counts",
     "max": "the highest score that counts",
     "results": "whether to answer with the receipt of each submission",
+    "repair": "whether to put right what differs, and to compare again",
     "backfill": "whether scores count in windows that are closed, too",
     "n": "how many players, 1 to 1,000",
     "type": "global or regional",

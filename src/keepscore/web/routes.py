@@ -25,6 +25,7 @@ from keepscore.web.bodies import (
     PlayerQuery,
     ScoreBody,
     TopQuery,
+    VerifyQuery,
     ViewQuery,
     number,
 )
@@ -130,7 +131,15 @@ class Api:
                 answers={200: answers.Lookup},
             ),
             Route("GET", board + "/count", self.count, "How many players", query=CountQuery, answers={200: answers.Count}),
-            Route("POST", board + "/verify", self.verify, "Compare with the ledger", answers={200: answers.Verification}),
+            Route(
+                "POST",
+                board + "/verify",
+                self.verify,
+                "Compare with the ledger, and put right what differs if asked to",
+                query=VerifyQuery,
+                answers={200: answers.Verification},
+            ),
+            Route("POST", board + "/rebuild", self.rebuild, "Make rankings anew from the ledger", answers={200: answers.Rebuild}),
             Route("GET", "/v1/players/{player_id}", self.profile, "A player's profile", answers={200: answers.Profile}),
             Route("PUT", "/v1/players/{player_id}", self.rename, "Name a player", body=NameBody, answers={200: answers.Profile}),
             Route("GET", "/healthz", self.healthz, "Is the process alive?", answers={200: Status}),
@@ -288,9 +297,13 @@ class Api:
         board, player = request.path
         return Answer(await self._lb.events(board, player, request.query.limit), headers=NO_STORE)
 
-    async def verify(self, request: Request[NoQuery, NoBody]) -> Answer:
+    async def verify(self, request: Request[VerifyQuery, NoBody]) -> Answer:
         """Compare a board with the ledger."""
-        return Answer(await self._lb.verify(request.path[0]))
+        return Answer(await self._lb.verify(request.path[0], repair=request.query.repair))
+
+    async def rebuild(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """Make a board's rankings anew."""
+        return Answer(await self._lb.rebuild(request.path[0]))
 
     # -- players, health ------------------------------------------------------------------------------------------------
 

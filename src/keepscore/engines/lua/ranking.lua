@@ -20,14 +20,24 @@ local function time_of(r, prefix)
   return r.reversed and 281474976710655 - time or time
 end
 
+-- The first three bytes of a time, which many times have in common.
+local heads = {}
+
+local function three_bytes(number)
+  local a = math.floor(number / 65536)
+  local b = math.floor(number / 256)
+  return string.char(a, b - a * 256, number - b * 256)
+end
+
 local function prefix_of(r, time)
   if r.reversed then time = 281474976710655 - time end
-  local bytes = {}
-  for i = 6, 1, -1 do
-    bytes[i] = time % 256
-    time = math.floor(time / 256)
+  local high = math.floor(time / 16777216)
+  local head = heads[high]
+  if not head then
+    head = three_bytes(high)
+    heads[high] = head
   end
-  return string.char(bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6])
+  return head .. three_bytes(time - high * 16777216)
 end
 
 -- Score and time of a sorted set's number.
@@ -142,8 +152,9 @@ local function standard_rank(r, desc, score)
   return call('ZCOUNT', r.key, '-inf', score * r.unit - 1) + 1
 end
 
+-- 0 where the index has lost the score: that is for a verification to tell, and no reason to show nothing.
 local function dense_rank(r, desc, score)
-  return call(desc and 'ZREVRANK' or 'ZRANK', r.dense, label(score)) + 1
+  return (call(desc and 'ZREVRANK' or 'ZRANK', r.dense, label(score)) or -1) + 1
 end
 
 -- What the list of rankings says of one: when it may be dropped (0: never), how far its index of scores is, and whether it is listed.

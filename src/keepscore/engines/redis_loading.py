@@ -1,0 +1,104 @@
+"""States on their way into Redis, in chunks that are under way while the next ones are made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from keepscore.engines.layouts import RankingKeys
+from keepscore.engines.redis_client import Call, RedisClient
+from keepscore.errors import EngineUnavailable
+
+__all__ = ["Loader"]
+
+#: Rows that one script call loads: about ten milliseconds, in which Redis answers nobody else.
+CHUNK = 4000
+#: Rows that are put in order together. What is near in order is near in the sorted set.
+SORTED = 10 * CHUNK
+#: Calls that are under way at a time.
+DEPTH = 3
+#: Seconds that a call may take.
+PATIENCE = 60.0
+
+_pack = msgspec.msgpack.Encoder().encode
+_score = itemgetter(1)
+
+
+class Loader:
+    """Sends chunks of rows. `marks` and `listed` are the keys of the shadow, which stays for `keep` milliseconds if nobody goes on."""
+
+    def __init__(self, client: RedisClient, marks: str, listed: str, keep: int) -> None:
+        self._client = client
+        self._keys = marks, listed
+        self._keep = keep
+        self._under_way: deque[asyncio.Future[Any]] = deque()
+        #: Rows that were sent to each key, but for those that hold replaced ones.
+        self._sent: Counter[str] = Counter()
+
+    async def send(self, keys: RankingKeys, expiry: int, rows: Iterable[tuple[str, int, int]], again: bool) -> None:
+        """Send rows of a ranking; they may be under way still when this returns."""
+        if again:
+            # A row that replaces another must not come before it.
+            await self._until(0)
+            self._sent.pop(keys.key, None)
+        for chunk in _chunks(rows):
+            argument = _pack([keys.form, keys.field, keys.name, expiry, *_columns(keys, chunk), again, self._keep])
+            call = self._client.run(Call("load", [*self._keys, *keys[:3]], argument), PATIENCE)
+            self._under_way.append(asyncio.ensure_future(call))
+            if not again:
+                self._sent[keys.key] += len(chunk)
+            # It is sent now.
+            await asyncio.sleep(0)
+            await self._until(DEPTH - 1)
+
+    async def finish(self) -> None:
+        """Wait for all that is under way, and see that nothing was lost since, as a failover may."""
+        await self._until(0)
+        for key, sent in self._sent.items():
+            if (found := await self._client.command("ZCARD", key)) != sent:
+                raise EngineUnavailable(f"of {sent} players that were loaded, Redis has {found}: it has lost something. Try again")
+
+    async def stop(self) -> None:
+        """Give up what is under way."""
+        for call in self._under_way:
+            call.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+        self._under_way.clear()
+
+    async def _until(self, left: int) -> None:
+        while len(self._under_way) > left:
+            await self._under_way[0]
+            self._under_way.popleft()
+
+
+def _chunks(rows: Iterable[tuple[str, int, int]]) -> Iterator[list[tuple[str, int, int]]]:
+    rest = iter(rows)
+    while some := sorted(islice(rest, SORTED), key=_score):
+        yield from (some[i : i + CHUNK] for i in range(0, len(some), CHUNK))
+
+
+def _columns(keys: RankingKeys, rows: list[tuple[str, int, int]]) -> tuple[list[Any], list[Any]]:
+    """Numbers and times of some rows, as the script takes them."""
+    kind, unit, start, step, reversed_time, keeps = keys.form
+    players, scores, sinces = zip(*rows, strict=True)
+    numbers: list[Any] = [None] * (2 * len(rows))
+    numbers[0::2] = scores
+    numbers[1::2] = players
+    if kind == "composite":
+        if reversed_time:
+            numbers[0::2] = [score * unit + unit - 1 - (since - start) // step for _, score, since in rows]
+        else:
+            numbers[0::2] = [score * unit + (since - start) // step for _, score, since in rows]
+    if kind == "timed":
+        return numbers, list(sinces)
+    times: list[Any] = [None] * (2 * len(rows) if keeps else 0)
+    if keeps:
+        times[0::2] = players
+        times[1::2] = [str(since) for since in sinces]
+    return numbers, times
