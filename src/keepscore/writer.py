@@ -19,6 +19,7 @@ from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, Overloaded
 from keepscore.feeds.base import Feed
+from keepscore.gate import Gate
 from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
 from keepscore.quiet import Quiet
@@ -63,6 +64,7 @@ class Writer:
         self._feed = feed
         self._applier = applier
         self._spool = spool
+        self._gate = Gate(engine)
         self._clock = clock
         #: Whether the engine works while this process does something else.
         self._overlaps = not isinstance(engine, InProcessEngine)
@@ -159,8 +161,8 @@ class Writer:
         held: dict[int, str] = {}
         try:
             if self._overlaps:
-                tickets = await self._refuse_without_engine(tickets)
-                held = await self._hold(tickets)
+                tickets = await self._gate.refuse(tickets)
+                held = await self._gate.hold(tickets)
             if self._spool.reason is not None:
                 raise self._spool.reason
             if self._spent:
@@ -187,7 +189,7 @@ class Writer:
                 return kept
         except Exception as exc:
             _fail(tickets, exc)
-        await self._release(held)
+        await self._gate.release(held)
         return None
 
     async def _keep_in_spool(self, tickets: list[Ticket], held: dict[int, str], error: LedgerUnavailable) -> Group | None:
@@ -201,7 +203,7 @@ class Writer:
             if self._spool.reason is None:
                 self._renumber(self._spool.begin(error))
             elif self._spent:
-                await self._check_engine(tickets)
+                await self._gate.check(tickets)
                 self._renumber(self._spool.renew())
             plans = await self._plan(tickets)
         except Exception as exc:
@@ -216,38 +218,8 @@ class Writer:
         self._counts = {}
         self._unsure = self._spent = False
 
-    async def _check_engine(self, tickets: list[Ticket]) -> None:
-        """Raise EngineUnavailable where the engine could keep nothing for these requests: numbers in reserve are few."""
-        for live in dict.fromkeys(live for ticket in tickets for live in ticket.boards):
-            if await self._engine.applied(live.id) is None:
-                raise EngineUnavailable(f"the engine has lost board {live.name!r}, and the ledger is away: try again")
-
     def _is_strong(self, live: LiveBoard) -> bool:
         return live.is_strong or any(linked.is_strong for linked in self._catalog.links(live))
-
-    async def _hold(self, tickets: list[Ticket]) -> dict[int, str]:
-        """Hold the boards on which scores are worked out from those that there are, so that no two processes do it at once."""
-        corrected = {
-            submission.live.id
-            for ticket in tickets
-            for _, submission in ticket.submissions
-            if submission.kind == "score" and submission.live.board.operator == "sum"
-        }
-        held: dict[int, str] = {}
-        try:
-            for board in sorted(corrected):
-                held[board] = await self._engine.hold(board)
-        except EngineUnavailable:
-            # The planner asks the ledger then.
-            self.is_behind = True
-        return held
-
-    async def _release(self, held: dict[int, str]) -> None:
-        try:
-            for board, token in held.items():
-                await self._engine.release(board, token)
-        except EngineUnavailable as exc:
-            log.debug("a lock is left to expire: %s", exc)
 
     async def _finish(self, group: Group) -> None:
         """Apply a recorded group to the engine, tell the feed, and answer."""
@@ -267,7 +239,7 @@ class Writer:
             else:
                 self._spent |= group.spooled
                 _fail(tickets, exc)
-        await self._release(group.held)
+        await self._gate.release(group.held)
 
     def _settle_failed(self, group: Group, failed: dict[int, KeepscoreError]) -> list[Ticket]:
         """Answer the requests to boards that could not take theirs; give the others."""
@@ -334,18 +306,6 @@ class Writer:
             except EngineUnavailable:
                 # The planner asks the ledger then.
                 self.is_behind = True
-
-    async def _refuse_without_engine(self, tickets: list[Ticket]) -> list[Ticket]:
-        """Answer those whose board takes nothing while the engine is away; give the others."""
-        strong = dict.fromkeys(live for ticket in tickets for live in ticket.boards if live.is_strong)
-        for live in strong:
-            try:
-                await self._engine.applied(live.id)
-            except EngineUnavailable as exc:
-                refused = [ticket for ticket in tickets if live in ticket.boards]
-                _fail(refused, exc)
-                tickets = [ticket for ticket in tickets if ticket not in refused]
-        return tickets
 
     async def _plan(self, tickets: list[Ticket]) -> dict[int, Plan]:
         """Plans by the identity of their submission, in order; what cannot be planned is answered or rejected."""

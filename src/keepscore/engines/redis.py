@@ -7,11 +7,10 @@ in the scripts of `lua/`; where things lie is in `layouts.py`.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -19,6 +18,7 @@ from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
 from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, companions, fingerprint, keys_of, layout_of, layouts_of
 from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send
+from keepscore.engines.redis_boards import KnownBoard, KnownBoards
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_flaws import flaws
 from keepscore.engines.redis_loading import Loader
@@ -39,25 +39,13 @@ CHUNK = 5000
 PATIENCE = 60.0
 #: Milliseconds for which a shadow stays that nobody fills any more.
 SHADOW_TTL = 3_600_000
-#: Keys of rankings that are remembered.
-REMEMBERED = 100_000
+
+
 #: How often a step is tried that others may come in between.
 TRIES = 20
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder().decode
-
-
-class _Known(NamedTuple):
-    """A board as this process knows it."""
-
-    board: Board
-    epoch: str
-    marks: str
-    listed: str
-    spool: str
-    late: str
-    lock: str
 
 
 class RedisEngine(RankingEngine):
@@ -69,18 +57,13 @@ class RedisEngine(RankingEngine):
         self.address = parse_redis_url(url)
         self._client = RedisClient(self.address)
         self._clock = clock
-        self._ledger = ""
-        self._boards: dict[int, _Known] = {}
-        self._shadows: dict[int, _Known] = {}
-        #: What the names of this process's shadows begin with.
-        self._shadow = f"keepscore:new:{secrets.token_hex(4)}:"
-        self._keys: dict[Ranking, RankingKeys] = {}
+        self._boards = KnownBoards()
         self._questions = Questions(self.places)
 
     # -- life -----------------------------------------------------------------------------------------------------------
 
     async def open(self, ledger: str) -> None:
-        self._ledger = ledger
+        self._boards.ledger = ledger
         await self._client.open()
 
     async def close(self) -> None:
@@ -103,18 +86,13 @@ class RedisEngine(RankingEngine):
     def layouts(self, board: Board) -> dict[str, tuple[str, str]]:
         return {window: (layout.kind, layout.why) for window, layout in layouts_of(board).items()}
 
-    def _known(self, board_id: int, board: Board) -> _Known:
-        known = _Known(board, f"{self._ledger}:{board_id}:{fingerprint(board)}", *board_keys(board))
-        # What is kept for one ledger is not for another.
-        return known._replace(spool=f"{known.spool}:{self._ledger}")
-
     async def adopt(self, board_id: int, board: Board) -> bool:
-        known = self._known(board_id, board)
+        known = self._boards.known(board_id, board)
         await self._check_keys(board)
         epoch = await self._client.command("HGET", known.marks, "epoch")
         if epoch is None or epoch.decode() != known.epoch:
             return False
-        self._define(board_id, known)
+        self._boards.define(board_id, known)
         return True
 
     async def _check_keys(self, board: Board) -> None:
@@ -131,39 +109,12 @@ class RedisEngine(RankingEngine):
                 if kind not in ("zset", "none"):
                     raise InvalidBoard(f"board {board.name!r}: {other_type(key, kind)}")
 
-    def _define(self, board_id: int, known: _Known) -> None:
-        self._boards[board_id] = known
-        for ranking in [ranking for ranking in self._keys if ranking.board == board_id]:
-            del self._keys[ranking]
-
-    # -- where things lie -----------------------------------------------------------------------------------------------
-
-    def _side(self, board_id: int, shadow: bool) -> _Known | None:
-        known = (self._shadows if shadow else self._boards).get(board_id)
-        if known is None or not shadow:
-            return known
-        return known._replace(marks=self._shadow + known.marks, listed=self._shadow + known.listed, late=self._shadow + known.late)
-
-    def _at(self, known: _Known, ranking: Ranking, shadow: bool = False) -> RankingKeys:
-        """Where a ranking lies. The keys of a board that is read are remembered."""
-        if shadow:
-            return self._shadowed(keys_of(known.board, ranking))
-        keys = self._keys.get(ranking)
-        if keys is None:
-            if len(self._keys) >= REMEMBERED:
-                self._keys.clear()
-            keys = self._keys[ranking] = keys_of(known.board, ranking)
-        return keys
-
-    def _shadowed(self, keys: RankingKeys) -> RankingKeys:
-        return keys._replace(key=self._shadow + keys.key, times=self._shadow + keys.times, dense=self._shadow + keys.dense)
-
     # -- loading --------------------------------------------------------------------------------------------------------
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
         await self._drop_shadow(board_id)
-        self._shadows[board_id] = self._known(board_id, board)
-        known = self._side(board_id, shadow=True)
+        self._boards.shadows[board_id] = self._boards.known(board_id, board)
+        known = self._boards.side(board_id, shadow=True)
         assert known is not None
         rankings: dict[Ranking, RankingKeys] = {}
         loader = Loader(self._client, known.marks, known.listed, SHADOW_TTL)
@@ -171,7 +122,7 @@ class RedisEngine(RankingEngine):
             async for ranking, expiry, rows, _, again in states:
                 keys = rankings.get(ranking)
                 if keys is None:
-                    keys = rankings[ranking] = self._at(known, ranking, shadow=True)
+                    keys = rankings[ranking] = self._boards.at(known, ranking, shadow=True)
                 await loader.send(keys, expiry, rows, again)
             await loader.finish()
         finally:
@@ -184,15 +135,16 @@ class RedisEngine(RankingEngine):
         await self._client.command("PEXPIRE", known.marks, SHADOW_TTL)
 
     async def _drop_shadow(self, board_id: int) -> None:
-        known = self._side(board_id, shadow=True)
+        known = self._boards.side(board_id, shadow=True)
         if known is not None:
-            keys = [self._shadow + key for key in await self._listed(known)]
+            keys = [self._boards.prefix + key for key in await self._listed(known)]
             await self._unlink([known.marks, known.listed, *keys])
-            del self._shadows[board_id]
+            del self._boards.shadows[board_id]
 
     async def promote(self, board_id: int) -> None:
-        known, shadow = self._shadows[board_id], self._side(board_id, shadow=True)
-        assert shadow is not None
+        known, shadow = self._boards.shadows.get(board_id), self._boards.side(board_id, shadow=True)
+        if known is None or shadow is None:
+            raise EngineUnavailable(f"the rankings of board {board_id} were exchanged meanwhile: try again")
         new = await self._rankings(shadow)
         now = self._clock()
         expiries = [max(1, expiry - now) if expiry else 0 for expiry, _ in new.values()]
@@ -202,24 +154,26 @@ class RedisEngine(RankingEngine):
                 # Looked up again: another process may have put the same board there since.
                 if key not in old and (size := await self._client.command("ZCARD", key)) and key not in await self._listed(known):
                     raise InvalidBoard(f"board {known.board.name!r}: {foreign(key, size)}")
-            moves = [name for _, key in new.values() for name in (*(self._shadow + one for one in companions(key)), *companions(key))]
+            moves = [
+                name for _, key in new.values() for name in (*(self._boards.prefix + one for one in companions(key)), *companions(key))
+            ]
             kept = {name for _, key in new.values() for name in companions(key)}
             gone = [known.late, *(key for key in old if key not in kept)]
             keys = [known.marks, known.listed, shadow.marks, shadow.listed, *moves, *gone]
             argument = _pack([len(old) // 3, expiries])
             if await self._client.run(Call("promote", keys, argument), PATIENCE):
-                del self._shadows[board_id]
-                self._define(board_id, known)
+                del self._boards.shadows[board_id]
+                self._boards.define(board_id, known)
                 return
         raise EngineUnavailable(f"board {known.board.name!r} could not be exchanged: new rankings came all the time. Try again")
 
     async def redefine(self, board_id: int, board: Board, expiries: Mapping[Ranking, int]) -> None:
-        known = self._known(board_id, board)
-        self._define(board_id, known)
+        known = self._boards.known(board_id, board)
+        self._boards.define(board_id, known)
         now = self._clock()
         found = await self._rankings(known)
         for ranking, expiry in expiries.items():
-            keys = self._at(known, ranking)
+            keys = self._boards.at(known, ranking)
             indexed = (await self._entry(known, keys))[1]
             if ranking in found:
                 await self._client.command("HSET", known.listed, keys.field, _pack([expiry, indexed, keys.key]))
@@ -230,7 +184,7 @@ class RedisEngine(RankingEngine):
         known = self._boards.get(board_id)
         # Not where another process has deleted it, and maybe made one of the same name.
         mine = known is not None and await self.applied(board_id) is not None
-        self._boards.pop(board_id, None)
+        self._boards.forget(board_id)
         if known is not None and mine:
             keys = await self._listed(known)
             await self._unlink([known.marks, known.listed, *keys])
@@ -239,26 +193,26 @@ class RedisEngine(RankingEngine):
         for start in range(0, len(keys), 1000):
             await self._client.command("UNLINK", *keys[start : start + 1000], seconds=PATIENCE)
 
-    async def _entry(self, known: _Known, keys: RankingKeys) -> list[Any]:
+    async def _entry(self, known: KnownBoard, keys: RankingKeys) -> list[Any]:
         text = await self._client.command("HGET", known.listed, keys.field)
         entry: list[Any] = [0, False, keys.key] if text is None else _unpack(text)
         return entry
 
-    async def _rankings(self, known: _Known) -> dict[Ranking, tuple[int, str]]:
+    async def _rankings(self, known: KnownBoard) -> dict[Ranking, tuple[int, str]]:
         """The rankings that a board's list tells of: when they may be dropped, and their keys."""
         found = await self._client.command("HGETALL", known.listed)
         board_id = int(known.epoch.split(":")[1])
         entries = {Ranking(board_id, *field.decode().split("\0")): _unpack(text) for field, text in found.items()}
         return {ranking: (entry[0], entry[2]) for ranking, entry in entries.items()}
 
-    async def _listed(self, known: _Known) -> list[str]:
+    async def _listed(self, known: KnownBoard) -> list[str]:
         """All keys of the rankings that a board's list tells of."""
         return [name for _, key in (await self._rankings(known)).values() for name in companions(key)]
 
     # -- writing --------------------------------------------------------------------------------------------------------
 
     async def applied(self, board_id: int, shadow: bool = False) -> dict[int, int] | None:
-        known = self._side(board_id, shadow)
+        known = self._boards.side(board_id, shadow)
         if known is None:
             return None
         found = await self._client.command("HGETALL", known.marks)
@@ -296,24 +250,26 @@ class RedisEngine(RankingEngine):
                 raise KeyTaken(foreign(*rest))
             batch, one = batches[rest[0] - 1], sent[rest[0] - 1]
             for position in rest[1]:
-                known = self._side(batch.board, batch.shadow)
+                known = self._boards.side(batch.board, batch.shadow)
                 assert known is not None
                 await self._index(known, one.rankings[position - 1], batch.shadow)
         raise EngineUnavailable("the index of scores could not be completed: try again")
 
     def _sent(self, batch: Batch) -> Sent:
-        known = self._side(batch.board, batch.shadow)
+        known = self._boards.side(batch.board, batch.shadow)
         if known is None:
             raise Gap(batch.board, None)
         keys = [known.marks, known.listed, known.spool, known.late]
-        return send(batch, known.board, known.epoch, keys, lambda ranking: self._at(known, ranking, batch.shadow))
+        return send(batch, known.board, known.epoch, keys, lambda ranking: self._boards.at(known, ranking, batch.shadow))
 
     async def spooled(self, board_id: int, limit: int) -> list[tuple[str, bytes]]:
         known = self._boards.get(board_id)
         return await read_entries(self._client, known.spool, limit) if known else []
 
     async def unspool(self, board_id: int, names: Sequence[str]) -> None:
-        await drop_entries(self._client, self._boards[board_id].spool, names)
+        known = self._boards.get(board_id)
+        if known is not None:
+            await drop_entries(self._client, known.spool, names)
 
     async def late(self, board_id: int) -> list[tuple[Ranking, str]]:
         known = self._boards.get(board_id)
@@ -334,17 +290,17 @@ class RedisEngine(RankingEngine):
     async def restate(
         self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
     ) -> bool:
-        known = self._side(ranking.board, shadow)
+        known = self._boards.side(ranking.board, shadow)
         if known is None:
             raise Gap(ranking.board, None)
-        keys = self._at(known, ranking, shadow)
+        keys = self._boards.at(known, ranking, shadow)
         marks = False if upto is None else list(upto.items())
         argument = _pack([known.epoch, keys.form, keys.field, keys.name, player, state or False, marks])
         return bool(await self._client.run(Call("restate", [known.marks, known.listed, known.late, *keys[:3]], argument)))
 
-    async def _index(self, known: _Known, ranking: Ranking, shadow: bool = False) -> None:
+    async def _index(self, known: KnownBoard, ranking: Ranking, shadow: bool = False) -> None:
         """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""
-        keys = self._at(known, ranking, shadow)
+        keys = self._boards.at(known, ranking, shadow)
         argument = _pack([keys.form, keys.field, keys.name, CHUNK])
         complete = False
         while not complete:
@@ -356,7 +312,7 @@ class RedisEngine(RankingEngine):
         known = self._boards.get(ranking.board)
         if known is None:
             return [None] * len(players)
-        keys = self._at(known, ranking)
+        keys = self._boards.at(known, ranking)
         found = _unpack(await self._client.read(Call("states", keys[:3], _pack([keys.form, players])), replica=False))
         return [State(*state) if state else None for state in found]
 
@@ -393,7 +349,7 @@ class RedisEngine(RankingEngine):
         known = self._boards.get(ranking.board)
         if known is None:
             return None
-        keys = self._at(known, ranking)
+        keys = self._boards.at(known, ranking)
         argument = _pack([keys.form, keys.field, known.board.order == "desc", *arguments])
         call = Call(script, [*keys[:3], known.listed, known.marks], argument)
         answer = await self._client.read(call, replica=known.board.consistency == "eventual")
@@ -412,7 +368,7 @@ class RedisEngine(RankingEngine):
         known = self._boards.get(ranking.board)
         if known is None:
             return []
-        keys = self._at(known, ranking)
+        keys = self._boards.at(known, ranking)
         indexed = (await self._entry(known, keys))[1] == inf
         return await flaws(self._client, keys, indexed, scores, players, known.board.order == "desc")
 
@@ -424,8 +380,8 @@ class RedisEngine(RankingEngine):
 
     async def expire(self, now: int) -> None:
         # Redis drops keys by itself; this is for what is told of them, and for clocks that differ.
-        for known in list(self._boards.values()):
+        for known in self._boards.all():
             for ranking, (expiry, key) in (await self._rankings(known)).items():
                 if 0 < expiry <= now:
                     await self._unlink(companions(key))
-                    await self._client.command("HDEL", known.listed, self._at(known, ranking).field)
+                    await self._client.command("HDEL", known.listed, self._boards.at(known, ranking).field)
