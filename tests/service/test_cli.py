@@ -15,6 +15,7 @@ from tests.service.running import KEEPSCORE, Service, free_port, run
 COMMANDS = [
     [],
     *([name] for name in ("serve", "boards", "submit", "increment", "top", "rank", "around", "verify", "import", "export", "version")),
+    *([name] for name in ("windows", "history", "as-of", "events", "export-events")),
     *(["boards", name] for name in ("list", "show", "apply")),
 ]
 
