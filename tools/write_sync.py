@@ -1,7 +1,7 @@
 """Writes `src/keepscore/sync.py`: the blocking library, made from the async one.
 
-Each public coroutine of `Leaderboards` becomes a method of the same name, signature and description that runs it to its end in the
-event loop of a thread of its own. `python tools/write_sync.py` writes the file, `--check` says whether it is up to date.
+Each public coroutine of `Leaderboards` and its base becomes a method of the same name, signature and description that runs it to its end
+in the event loop of a thread of its own. `python tools/write_sync.py` writes the file, `--check` says whether it is up to date.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = Path("src/keepscore/leaderboards.py")
+SOURCES = {"Leaderboards": Path("src/keepscore/leaderboards.py"), "Lookback": Path("src/keepscore/lookback.py")}
 TARGET = Path("src/keepscore/sync.py")
 
 HEAD = '''"""The library for programs without an event loop: the same methods, blocking.
 
-Made from `keepscore.leaderboards` by `tools/write_sync.py`; changes belong there.
+Made from `keepscore.leaderboards` and `keepscore.lookback` by `tools/write_sync.py`; changes belong there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,22 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Rebuild, Receipt, Top, Verification
+from keepscore.answers import (
+    Around,
+    BatchReceipt,
+    BoardEvents,
+    Count,
+    Lookup,
+    PlayerEvents,
+    PlayerHistory,
+    PlayerPlace,
+    Profile,
+    Rebuild,
+    Receipt,
+    Top,
+    Verification,
+    Windows,
+)
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
@@ -82,15 +97,18 @@ class Leaderboards:
 
 def generated() -> str:
     """The text of the blocking library."""
-    tree = ast.parse(SOURCE.read_text())
-    (facade,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Leaderboards")
     parts = [HEAD]
-    for node in facade.body:
+    for node in [node for name, source in SOURCES.items() for node in _body(source, name)]:
         if isinstance(node, ast.FunctionDef) and node.name == "open":
             parts.append(_opener(node))
         elif isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_"):
             parts.append(_method(node))
     return _formatted("\n".join(parts))
+
+
+def _body(source: Path, name: str) -> list[ast.stmt]:
+    (found,) = (node for node in ast.parse(source.read_text()).body if isinstance(node, ast.ClassDef) and node.name == name)
+    return found.body
 
 
 def _opener(node: ast.FunctionDef) -> str:

@@ -14,10 +14,15 @@ from keepscore.boards import Score
 __all__ = [
     "Around",
     "BatchReceipt",
+    "BestPlace",
+    "BoardEvent",
+    "BoardEvents",
     "Count",
     "Difference",
     "Lookup",
+    "PastPlace",
     "PlayerEvents",
+    "PlayerHistory",
     "PlayerPlace",
     "Problem",
     "Profile",
@@ -29,9 +34,15 @@ __all__ = [
     "Standing",
     "Top",
     "Verification",
+    "WindowInfo",
     "WindowReceipt",
+    "WindowState",
+    "Windows",
     "encode",
 ]
+
+
+WindowState = Literal["open", "closing", "closed"]
 
 
 class WindowReceipt(msgspec.Struct, gc=False):
@@ -101,7 +112,10 @@ class Standing(msgspec.Struct, gc=False):
     name: str | None
     score: Score
     since: datetime | None
+    #: How far the player moved up since the baseline of the board's `movement`; 0 without one.
     rank_change: int
+    #: True for a player who was not in the baseline.
+    new: bool | UnsetType = UNSET
 
 
 class Top(msgspec.Struct):
@@ -117,6 +131,8 @@ class Top(msgspec.Struct):
     next_cursor: str | None
     #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
     stale: bool | UnsetType = UNSET
+    #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
+    archived: bool | UnsetType = UNSET
 
 
 class RankNumbers(msgspec.Struct, gc=False):
@@ -145,6 +161,8 @@ class PlayerPlace(msgspec.Struct, gc=False):
     around: list[Standing]
     #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
     stale: bool | UnsetType = UNSET
+    #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
+    archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
 
 
@@ -160,6 +178,8 @@ class Around(msgspec.Struct):
     standings: list[Standing]
     #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
     stale: bool | UnsetType = UNSET
+    #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
+    archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
 
 
@@ -175,6 +195,8 @@ class Lookup(msgspec.Struct):
     missing: list[str]
     #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
     stale: bool | UnsetType = UNSET
+    #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
+    archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
 
 
@@ -190,6 +212,8 @@ class Count(msgspec.Struct):
     count: int
     #: True where the engine is away, and this is the ledger's checkpoint of the moment `as_of`.
     stale: bool | UnsetType = UNSET
+    #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
+    archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
 
 
@@ -198,6 +222,61 @@ class Profile(msgspec.Struct):
 
     player_id: str
     name: str | None
+
+
+class WindowInfo(msgspec.Struct):
+    """One window of a board: `open`, `closing` (it has ended, and takes late scores or is not archived yet) or `closed` (archived).
+
+    `start` and `end` (not included) are null for all_time.
+    """
+
+    window: str
+    window_id: str
+    start: datetime | None
+    end: datetime | None
+    state: WindowState
+    players: int
+
+
+class Windows(msgspec.Struct):
+    """The windows of a board that have players, the latest start first; all_time comes last."""
+
+    board: str
+    windows: list[WindowInfo]
+
+
+class PastPlace(msgspec.Struct, gc=False):
+    """Where a player stood in one window. Beyond the archived standings, rank and percentile are null, and the score is the ledger's."""
+
+    window_id: str
+    start: datetime | None
+    end: datetime | None
+    state: WindowState
+    rank: int | None
+    score: Score
+    total_players: int
+    percentile: float | None
+
+
+class BestPlace(msgspec.Struct, gc=False):
+    """The best rank that a player has had."""
+
+    window_id: str
+    rank: int
+    score: Score
+
+
+class PlayerHistory(msgspec.Struct):
+    """A player's places window by window, the newest first.
+
+    `best` is the best rank of all windows; of equal ranks, the one with the better score, then the most recent one.
+    """
+
+    board: str
+    player_id: str
+    window: str
+    history: list[PastPlace]
+    best: BestPlace | None
 
 
 class RecordedEvent(msgspec.Struct, gc=False):
@@ -221,6 +300,30 @@ class PlayerEvents(msgspec.Struct):
     player_id: str
     total: int
     events: list[RecordedEvent]
+
+
+class BoardEvent(msgspec.Struct, gc=False):
+    """An event of any player."""
+
+    player_id: str
+    kind: str
+    amount: Score
+    at: datetime
+    received: datetime
+    segments: dict[str, str] | None
+    game_id: str | None
+    metadata: Any
+    writer: int
+    n: int
+
+
+class BoardEvents(msgspec.Struct):
+    """Some of a board's events, in the order of writer and number. `total` counts all of them."""
+
+    board: str
+    total: int
+    events: list[BoardEvent]
+    next_cursor: str | None
 
 
 class Rebuild(msgspec.Struct):

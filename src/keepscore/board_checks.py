@@ -14,12 +14,15 @@ from cronsim import CronSim, CronSimError
 from keepscore.decay import MAX_HALF_LIFE, MIN_HALF_LIFE
 from keepscore.durations import duration_ms
 
-__all__ = ["brief", "check_cron", "check_template", "check_type", "half_life_of", "season_moment"]
+__all__ = ["brief", "check_cron", "check_movement", "check_template", "check_type", "half_life_of", "season_moment"]
 
 #: Characters of a value that a message shows.
 MAX_SHOWN = 200
 #: Years in which a season may start and end: from the first moment that is taken to before dates run out.
 FIRST_YEAR, LAST_YEAR = 1970, 9990
+
+#: The shortest time against which movement is told, in milliseconds.
+MIN_MOVEMENT = 60_000
 
 #: The exact types only: a bool is no number, and subclasses (of numpy, say) do not come back from plain data as they were.
 _TYPES: dict[str, Callable[[object], bool]] = {
@@ -51,6 +54,20 @@ def check_type(expected: str, value: object) -> None:
     """Check that a value is a `str`, `int`, ... as named in `_TYPES`."""
     if not _TYPES[expected](value):
         raise ValueError(f"expected `{expected}`, got `{type(value).__name__}`")
+
+
+def check_movement(windows: list[str], movement: str) -> None:
+    """Check that a movement is a duration that rankings can look back, or names the window before, where there is one."""
+    if movement == "previous_window":
+        if windows == ["all_time"]:
+            raise ValueError("'previous_window' is for boards with windows that end: all_time has none before it")
+        return
+    try:
+        short = duration_ms(movement) < MIN_MOVEMENT
+    except ValueError as exc:
+        raise ValueError(f"{exc}, or 'previous_window'") from None
+    if short:
+        raise ValueError("allowed: '1m' or more, or 'previous_window'")
 
 
 def check_template(fields: tuple[str, ...], template: str) -> None:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import force_setattr
 
-from keepscore.board_checks import brief, check_cron, check_template, check_type, half_life_of, season_moment
+from keepscore.board_checks import brief, check_cron, check_movement, check_template, check_type, half_life_of, season_moment
 from keepscore.board_fields import (
     CHOICES,
     DECAY_FIELDS,
@@ -125,6 +125,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     grace: str = "1h"
     consistency: Consistency = "eventual"
     also: list[str] = []
+    movement: str | None = None
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -142,6 +143,8 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         if self.decay is not None:
             given = msgspec.structs.asdict(self.decay) if isinstance(self.decay, Decay) else self.decay
             force_setattr(self, "decay", Decay(self._checked("decay", given, partial(half_life_of, self.operator, self.order))))
+        if self.movement is not None:
+            self._checked("movement", self.movement, partial(check_movement, list(self.windows)))
         low, high = self.bounds
         if low < 0 and self.decay is not None:
             raise self._wrong("min_score", self.min_score, "a board with decay has no scores below 0")
@@ -279,6 +282,11 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def resolution_ms(self) -> int:
         """The step to which times are cut before anything compares them."""
         return duration_ms(self.resolution)
+
+    @cached_property
+    def movement_ms(self) -> int | None:
+        """How long ago the ranks were against which movement is told; None: it is not told, or against the window before."""
+        return None if self.movement in (None, "previous_window") else duration_ms(str(self.movement))
 
     @cached_property
     def half_life(self) -> HalfLife | None:

@@ -8,7 +8,6 @@
     │   ├── InvalidPlayer
     │   ├── InvalidScore
     │   ├── InvalidTime
-    │   ├── WindowClosed
     │   ├── InvalidSegment
     │   ├── InvalidPage             limit, offset, rank, around, cursor
     │   ├── InvalidBoard            a definition
@@ -18,11 +17,13 @@
     │   ├── UnknownWindow
     │   ├── UnknownSegment
     │   ├── UnknownPlayer
+    │   ├── NotArchived         of a ranking that is gone, only the first players were kept
     │   └── UnknownRoute
     ├── MethodNotAllowed
     ├── Conflict
     │   ├── NotIncrementable
-    │   └── VersionConflict
+    │   ├── VersionConflict
+    │   └── WindowClosed
     ├── Unavailable                 try again later
     │   ├── Overloaded
     │   ├── LedgerUnavailable
@@ -64,6 +65,7 @@ __all__ = [
     "LedgerUnavailable",
     "MalformedBody",
     "MethodNotAllowed",
+    "NotArchived",
     "NotFound",
     "NotIncrementable",
     "Overloaded",
@@ -126,10 +128,6 @@ class InvalidTime(BadInput):
     """A timestamp that cannot be read or lies in the future."""
 
 
-class WindowClosed(BadInput):
-    """A score for a window that has ended, its grace included."""
-
-
 class InvalidSegment(BadInput):
     """A segment value that cannot be used."""
 
@@ -166,6 +164,10 @@ class UnknownPlayer(NotFound):
     """The player is not in the ranking."""
 
 
+class NotArchived(NotFound):
+    """What was asked for is about more players than were archived."""
+
+
 class UnknownRoute(NotFound):
     """The service has no such address."""
 
@@ -189,6 +191,10 @@ class NotIncrementable(Conflict):
 
 class VersionConflict(Conflict):
     """A board definition was changed by somebody else meanwhile."""
+
+
+class WindowClosed(Conflict):
+    """A score for a window that has ended, its grace included."""
 
 
 class Unavailable(KeepscoreError):

@@ -22,7 +22,7 @@ from keepscore.errors import (
 )
 from keepscore.scoring import Kind
 
-__all__ = ["Submission", "check_decaying", "check_key", "check_name", "check_open", "check_player", "check_submission"]
+__all__ = ["Submission", "check_decaying", "check_key", "check_name", "check_open", "check_player", "check_submission", "moment_of"]
 
 #: Bytes of a player id, of a game id, of an idempotency key.
 MAX_ID = 128
@@ -147,14 +147,19 @@ def _stored(live: LiveBoard, kind: Kind, amount: int | float | Decimal) -> int:
     return number
 
 
-def _moment(at: datetime | str, now: int) -> int:
+def moment_of(at: datetime | str) -> int:
+    """A time with an offset, in milliseconds since 1970."""
     try:
         moment = datetime.fromisoformat(at) if isinstance(at, str) else at
         if moment.tzinfo is None:
             raise InvalidTime(f"at = {str(at)!r} has no offset: write it as in '2026-11-15T19:30:00Z'")
-        ms = round(moment.timestamp() * 1000)
+        return round(moment.timestamp() * 1000)
     except (ValueError, OverflowError, TypeError):
         raise InvalidTime(f"at = {str(at)!r} is not a time: write it as in '2026-11-15T19:30:00Z'") from None
+
+
+def _moment(at: datetime | str, now: int) -> int:
+    ms = moment_of(at)
     if ms > now + MAX_AHEAD:
         raise InvalidTime(f"at = {str(at)!r} lies in the future: at most {MAX_AHEAD // 1000} s after the service's clock, {_text(now)}")
     if ms < MIN_AT:

@@ -1,35 +1,182 @@
-"""What the ledger has recorded of a player: the audit trail."""
+"""The past of a board and of a player: its windows, places window by window, and the events that the ledger has recorded."""
 
 from __future__ import annotations
 
+import asyncio
+import re
 from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from keepscore.answers import PlayerEvents, RecordedEvent
+from keepscore.answers import (
+    BestPlace,
+    BoardEvent,
+    BoardEvents,
+    PastPlace,
+    PlayerEvents,
+    PlayerHistory,
+    RecordedEvent,
+    WindowInfo,
+    Windows,
+    WindowState,
+)
+from keepscore.boards import Score
 from keepscore.catalog import LiveBoard
-from keepscore.errors import InvalidPage
+from keepscore.engines.base import Ranking, RankingEngine
+from keepscore.errors import InvalidPage, UnknownWindow
 from keepscore.guard import check_player
-from keepscore.ledgers.base import Ledger
-from keepscore.scoring import Event
+from keepscore.ledgers.base import Archive, Ledger
+from keepscore.ordering import Place, percentile
+from keepscore.past import final_archives
+from keepscore.scoring import Event, fold_all
+from keepscore.windows import FOREVER, Span, span_of
 
-__all__ = ["MAX_EVENTS", "player_events"]
+__all__ = ["MAX_BOARD_EVENTS", "MAX_EVENTS", "MAX_WINDOWS", "board_events", "board_windows", "player_events", "player_history"]
 
-#: Events of one answer.
-MAX_EVENTS = 1000
+#: Events of one answer about a player, and about a board.
+MAX_EVENTS, MAX_BOARD_EVENTS = 1000, 10_000
+#: Windows of one answer.
+MAX_WINDOWS = 1000
+#: Behind the last event of any writer.
+_END = 2**62
+
+
+class _Known(NamedTuple):
+    """A window of which something is known: the engine has its ranking, or there is an archive, or both."""
+
+    span: Span
+    ranking: Ranking
+    archive: Archive | None
+    in_engine: bool
+
+    def state(self, now: int) -> WindowState:
+        if now < self.span.end:
+            return "open"
+        return "closing" if self.archive is None else "closed"
+
+
+async def _known_windows(ledger: Ledger, engine: RankingEngine, live: LiveBoard, window: str | None) -> list[_Known]:
+    """The windows with players, the latest start first. O(rankings of the board)."""
+    if window is not None and window not in live.board.periods:
+        raise UnknownWindow(f"board {live.name!r} has no window {window!r}: it has {', '.join(live.board.periods)}")
+    wholes = {ranking for ranking in await engine.rankings(live.id) if not ranking.segment and window in (None, ranking.window)}
+    archives = {ranking: archive for ranking, archive in (await final_archives(ledger, live.id, window)).items() if not ranking.segment}
+    # Of windows that the definition had once, nobody knows any more when they began.
+    spans = {ranking: span for ranking in {*wholes, *archives} if (span := _span(live, ranking)) is not None}
+    found = [_Known(span, ranking, archives.get(ranking), ranking in wholes) for ranking, span in spans.items()]
+    order = list(live.board.periods)
+    return sorted(found, key=lambda one: (-one.span.start, order.index(one.span.window)))
+
+
+def _span(live: LiveBoard, ranking: Ranking) -> Span | None:
+    try:
+        return span_of(live.board, ranking.window, ranking.window_id) if ranking.window in live.board.periods else None
+    except UnknownWindow:
+        return None
+
+
+async def board_windows(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, window: str | None, limit: int, offset: int, now: int
+) -> Windows:
+    """The windows of a board that have players. O(rankings of the board)."""
+    _check_limit(limit, MAX_WINDOWS)
+    if not 0 <= offset <= 10**15:
+        raise InvalidPage(f"offset = {offset} is out of range: 0 to {10**15}")
+    page = (await _known_windows(ledger, engine, live, window))[offset : offset + limit]
+
+    async def info(known: _Known) -> WindowInfo:
+        span, archive = known.span, known.archive
+        players = (await engine.page(known.ranking, 0, 0)).total if archive is None else archive.players
+        return WindowInfo(span.window, span.id, *_times(span), known.state(now), players)
+
+    return Windows(live.name, list(await asyncio.gather(*map(info, page))))
+
+
+async def player_history(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, player: str, window: str | None, limit: int, now: int
+) -> PlayerHistory:
+    """A player's places, window by window. O(windows), and O(events of the player) where some lie beyond the archived standings."""
+    check_player(player)
+    _check_limit(limit, MAX_WINDOWS)
+    name = window or live.board.first_window
+    known = await _known_windows(ledger, engine, live, name)
+    rows = {archive.id: row for archive, row in await ledger.player_archives(live.id, player)} if known else {}
+    events: list[Event] | None = None
+    history: list[PastPlace] = []
+    best: tuple[tuple[int, int, int], BestPlace] | None = None
+    for one in known:
+        archive, shown = one.archive, live.shown_at(now if one.archive is None else one.archive.taken)
+        place: Place | None = None
+        if archive is not None and archive.id in rows:
+            rank, standard, dense, _, score, since = rows[archive.id]
+            place = Place(score, since, rank, standard, dense, archive.players)
+        elif one.in_engine and (archive is None or archive.kept < archive.players):
+            place = await engine.place(one.ranking, player)
+        if place is not None:
+            rank = getattr(place, live.board.rank)
+            history.append(_past_place(one, now, rank, place, shown(place.score)))
+            better = -place.score if live.board.order == "desc" else place.score
+            merit = rank, better, -one.span.start
+            if best is None or merit < best[0]:
+                best = merit, BestPlace(one.span.id, rank, shown(place.score))
+        elif archive is not None and archive.kept < archive.players:
+            if events is None:
+                events = await ledger.player_events(live.id, player)
+            counted = [e for e in events if e.received <= archive.taken and one.span.start <= e.at < one.span.end]
+            state = fold_all(live.board, counted)
+            if state is not None:
+                beyond = PastPlace(one.span.id, *_times(one.span), one.state(now), None, shown(state.score), archive.players, None)
+                history.append(beyond)
+    return PlayerHistory(live.name, player, name, history[:limit], None if best is None else best[1])
+
+
+def _past_place(one: _Known, now: int, rank: int, place: Place, score: Score) -> PastPlace:
+    share = percentile(place.unique, place.total)
+    return PastPlace(one.span.id, *_times(one.span), one.state(now), rank, score, place.total, share)
+
+
+def _times(span: Span) -> tuple[datetime | None, datetime | None]:
+    return (None, None) if span.end == FOREVER else (_time(span.start), _time(span.end))
 
 
 async def player_events(ledger: Ledger, live: LiveBoard, player: str, limit: int) -> PlayerEvents:
     """A player's events on a board as they came in, the newest first. O(all events of the player)."""
     check_player(player)
-    if not 1 <= limit <= MAX_EVENTS:
-        raise InvalidPage(f"limit = {limit} cannot be used: give 1 to {MAX_EVENTS}")
+    _check_limit(limit, MAX_EVENTS)
     found = await ledger.player_events(live.id, player)
     found.sort(key=lambda event: (event.received, event.writer, event.n), reverse=True)
     return PlayerEvents(live.name, player, len(found), [_recorded(live, event) for event in found[:limit]])
 
 
+async def board_events(ledger: Ledger, live: LiveBoard, cursor: str | None, limit: int) -> BoardEvents:
+    """The events of a board behind a cursor (`writer-n` of the last one that is known), in the order of writer and number. O(limit)."""
+    _check_limit(limit, MAX_BOARD_EVENTS)
+    if cursor is not None and not re.fullmatch(r"\d{1,18}-\d{1,18}", cursor, re.ASCII):
+        raise InvalidPage(f"cursor = {cursor[:40]!r} is not one that this service gave: take next_cursor as it is")
+    writer, n = map(int, (cursor or "0-0").split("-"))
+    positions = await ledger.positions(live.id)
+    found: list[Event] = []
+    async for events in ledger.events(live.id, {other: _END if other < writer else n for other in positions if other <= writer}):
+        found += events
+        if len(found) >= limit:
+            break
+    page = found[:limit]
+    last = (page[-1].writer, page[-1].n) if page else (writer, n)
+    more = f"{last[0]}-{last[1]}" if any(position > last for position in positions.items()) else None
+    return BoardEvents(live.name, sum(positions.values()), [BoardEvent(event.player, *_fields(live, event)) for event in page], more)
+
+
 def _recorded(live: LiveBoard, event: Event) -> RecordedEvent:
+    return RecordedEvent(*_fields(live, event))
+
+
+def _fields(live: LiveBoard, event: Event) -> tuple[Any, ...]:
     _, writer, n, _, kind, amount, at, received, segments, game_id, metadata = event
-    return RecordedEvent(kind, live.board.shown(amount), _time(at), _time(received), segments, game_id, metadata, writer, n)
+    return kind, live.board.shown(amount), _time(at), _time(received), segments, game_id, metadata, writer, n
+
+
+def _check_limit(limit: int, most: int) -> None:
+    if not 1 <= limit <= most:
+        raise InvalidPage(f"limit = {limit} cannot be used: give 1 to {most}")
 
 
 def _time(ms: int) -> datetime:

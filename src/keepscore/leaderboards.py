@@ -18,7 +18,6 @@ from keepscore.answers import (
     BatchReceipt,
     Count,
     Lookup,
-    PlayerEvents,
     PlayerPlace,
     Profile,
     Rebuild,
@@ -28,6 +27,7 @@ from keepscore.answers import (
     Verification,
 )
 from keepscore.applier import Applier
+from keepscore.as_of import AsOf
 from keepscore.boards import Board
 from keepscore.care import Care
 from keepscore.catalog import Catalog, LiveBoard
@@ -37,9 +37,9 @@ from keepscore.engines.base import InProcessEngine
 from keepscore.entries import Entry, check_entry, merged_answer
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.guard import check_key, check_name, check_player, check_submission
-from keepscore.history import player_events
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
+from keepscore.lookback import Lookback
 from keepscore.reader import Reader
 from keepscore.replay import Progress, no_progress
 from keepscore.scoring import Kind
@@ -67,7 +67,7 @@ class BoardInfo(msgspec.Struct):
     board: Board
 
 
-class Leaderboards:
+class Leaderboards(Lookback):
     """Boards on a ledger and an engine. Use it as an async context manager.
 
     >>> import asyncio
@@ -111,6 +111,7 @@ class Leaderboards:
             await self._spool.prepare(self.clock())
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
             self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
+            self._as_of = AsOf(self.ledger, self.clock, self.reader.names)
             self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._applier, self._writer, self.clock)
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
@@ -328,10 +329,6 @@ class Leaderboards:
     ) -> Count:
         """How many players there are, or have a score from `min` to `max`."""
         return await self.reader.count(self.reader.view(board, window, window_id, segment), min, max)
-
-    async def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
-        """What is recorded of a player on a board, the newest first."""
-        return await player_events(self.ledger, self._catalog[board], player_id, limit)
 
     # -- players --------------------------------------------------------------------------------------------------------
 

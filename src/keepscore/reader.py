@@ -9,23 +9,27 @@ import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
 from datetime import UTC, datetime
 from decimal import Decimal
+from math import inf
 from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
 
 from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
-from keepscore.boards import RankKind
+from keepscore.boards import Board, RankKind, Score
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine, Rankings
 from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.feeds.base import Feed
 from keepscore.guard import check_player
 from keepscore.ledgers.base import Ledger
+from keepscore.movement import Movement
 from keepscore.ordering import Row, number_rows, percentile
+from keepscore.past import past_for
 from keepscore.scoring import NO_TIME
 from keepscore.standby import standby_for
+from keepscore.windows import span_of
 
-__all__ = ["MAX_AROUND", "MAX_LIMIT", "MAX_LOOKUP", "Reader", "View"]
+__all__ = ["MAX_AROUND", "MAX_LIMIT", "MAX_LOOKUP", "Reader", "View", "check_limit", "rank_kind"]
 
 #: Standings of one page.
 MAX_LIMIT = 1000
@@ -50,6 +54,8 @@ class View(NamedTuple):
     labels: tuple[str, str, str, str | None]
     #: Whether answers must not be kept by anybody.
     strong: bool
+    #: Whether the window has ended: what the engine does not have any more may be archived.
+    ended: bool
 
 
 class Reader:
@@ -72,9 +78,10 @@ class Reader:
         self._epoch = 0
         #: Views by their names, and the moments from and until which the names mean them.
         self._views: dict[tuple[str | None, ...], tuple[int, int, View]] = {}
-        #: Boards that are looked at whose scores decay, by id.
-        self._decaying: set[int] = set()
+        #: Boards that are looked at whose scores decay or whose baselines change, by id.
+        self._ticking: set[int] = set()
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
+        self._movement = Movement(ledger, engine, clock)
         #: Names of players, by id.
         self.names: dict[str, str] = {}
         feed.listen(self._changed)
@@ -100,11 +107,14 @@ class Reader:
         self._versions.clear()
         self._tags.clear()
         self._views.clear()
-        self._decaying.clear()
+        self._ticking.clear()
 
     def version(self, ranking: Ranking) -> tuple[int, int, int]:
-        """What changes whenever an answer from this ranking may: every second where scores decay, or others may change it unheard."""
-        ticking = self._shared or ranking.board in self._decaying
+        """What changes whenever an answer from this ranking may.
+
+        That is every second where scores decay, movement is told, or others may change it unheard.
+        """
+        ticking = self._shared or ranking.board in self._ticking
         return self._epoch, self._versions.get(ranking, 0), self._clock() // 1000 if ticking else 0
 
     def tag(self, ranking: Ranking) -> bytes:
@@ -115,7 +125,7 @@ class Reader:
                 self._tags.clear()
             version = "-".join(map(str, self.version(ranking)))
             tag = f'"{self._instance}-{version}-{ranking.window_id}"'.encode()
-            if ranking.board not in self._decaying:
+            if ranking.board not in self._ticking:
                 self._tags[ranking] = tag
         return tag
 
@@ -144,13 +154,14 @@ class Reader:
         if known is not None and known[0] <= now < known[1]:
             return known[2]
         live = self._catalog[board]
-        if live.half_life is not None:
-            self._decaying.add(live.id)
-        if rank is not None and rank not in get_args(RankKind):
-            raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
+        if live.half_life is not None or live.board.movement is not None:
+            self._ticking.add(live.id)
+        numbering = rank_kind(live.board, rank)
         ranking = live.ranking(window, window_id, segment, now)
         labels = live.name, ranking.window, ranking.window_id, ranking.segment or None
-        view = View(live, ranking, cast("RankKind", rank or live.board.rank), labels, live.board.consistency == "strong")
+        # It stays like that as long as the view is remembered: no window of the board ends within a calendar position.
+        ended = window_id is not None and span_of(live.board, ranking.window, ranking.window_id).end <= now
+        view = View(live, ranking, numbering, labels, live.is_strong, ended)
         if len(self._views) >= MAX_REMEMBERED:
             self._views.clear()
         position = live.position(now)
@@ -161,8 +172,10 @@ class Reader:
 
     async def top(self, view: View, limit: int = 100, offset: int = 0, cursor: str | None = None) -> Top:
         """A page of the ranking, by offset or behind a cursor. O(log N + limit)."""
-        _within("limit", limit, 1, MAX_LIMIT)
+        check_limit(limit)
         _within("offset", offset, 0, 10**15)
+        if view.ended:
+            return await self._past(view, lambda source: self._top(source, view, limit, offset, cursor))
         try:
             return await self._top(self._engine, view, limit, offset, cursor)
         except EngineUnavailable as exc:
@@ -175,13 +188,12 @@ class Reader:
             raise InvalidPage("give offset or cursor, not both")
         else:
             page = await source.page_after(view.ranking, self._opened(view, cursor), limit)
-        now = self._clock()
-        more = page.rows and page.first.unique - 1 + len(page.rows) < page.total
+        more = page.rows and page.first.unique - 1 + len(page.rows) < min(page.total, source.last_rank)
         return Top(
             *view.labels,
             page.total,
-            _time(now),
-            self._standings(view, page, now),
+            _time(self._clock()),
+            await self._standings(source, view, page),
             self._sealed(view, page.rows[-1]) if more else None,
         )
 
@@ -189,6 +201,8 @@ class Reader:
         """Where a player stands, with some above and below. O(log N + around)."""
         if around:
             _within("around", around, 0, MAX_AROUND)
+        if view.ended:
+            return await self._past(view, lambda source: self._player(source, view, player, around))
         try:
             return await self._player(self._engine, view, player, around)
         except EngineUnavailable as exc:
@@ -200,7 +214,8 @@ class Reader:
             check_player(player)
             _, window, window_id, segment = view.labels
             where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
-            raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where})")
+            kept = f", of which only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
+            raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where}){kept}")
         unique, total = place.unique, place.total
         near = await self._near(source, view, unique, around) if around else []
         # Written out, field by field: the hottest answer.
@@ -214,7 +229,7 @@ class Reader:
             player,
             self.names.get(player),
             unique if view.rank == "unique" else place.standard if view.rank == "standard" else place.dense,
-            place.score if live.is_plain else live.shown_at(self._clock())(place.score),
+            place.score if live.is_plain else self._shown(source, live)(place.score),
             _since(place.since),
             percentile(unique, total),
             total,
@@ -226,6 +241,8 @@ class Reader:
         """The players from `around` above a rank to `around` below it. O(log N + around)."""
         _within("rank", rank, 1, 10**15)
         _within("around", around, 0, MAX_AROUND)
+        if view.ended:
+            return await self._past(view, lambda source: self._around(source, view, rank, around))
         try:
             return await self._around(self._engine, view, rank, around)
         except EngineUnavailable as exc:
@@ -239,13 +256,15 @@ class Reader:
     async def _near(self, source: Rankings, view: View, unique: int, around: int) -> list[Standing]:
         first = max(0, unique - 1 - around)
         page = await source.page(view.ranking, first, unique + around - first)
-        return self._standings(view, page, self._clock())
+        return await self._standings(source, view, page)
 
     async def lookup(self, view: View, players: Sequence[str]) -> Lookup:
         """Some players, in the order of their ranks. O(log N) each."""
         if not 1 <= len(players) <= MAX_LOOKUP:
             raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
+        if view.ended:
+            return await self._past(view, lambda source: self._lookup(source, view, wanted))
         try:
             return await self._lookup(self._engine, view, wanted)
         except EngineUnavailable as exc:
@@ -255,27 +274,51 @@ class Reader:
         places = await source.places(view.ranking, wanted, view.rank)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
         found.sort(key=lambda pair: pair[0].unique)
-        shown = view.live.shown_at(self._clock())
+        shown = self._shown(source, view.live)
         standings = [
             Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _since(p.since), 0) for p, player in found
         ]
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
+        if view.live.board.movement is not None:
+            await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
         total = found[0][0].total if found else (await source.page(view.ranking, 0, 0)).total
         return Lookup(*view.labels, total, standings, missing)
 
     async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
         """How many players are shown with a score from `low` to `high`. O(log N)."""
-        stored, half_life = view.live.board.stored, view.live.half_life
-        lowest, highest = (None if bound is None else stored(bound, name) for name, bound in (("min", low), ("max", high)))
-        if half_life is not None:
-            lowest, highest = half_life.levels(lowest, highest, self._clock())
+        stored = view.live.board.stored
+        bounds = tuple(None if bound is None else stored(bound, name) for name, bound in (("min", low), ("max", high)))
+        if view.ended:
+            return await self._past(view, lambda source: self._count(source, view, (low, high), *bounds))
         try:
-            return await self._count(self._engine, view, (low, high), (lowest, highest))
+            return await self._count(self._engine, view, (low, high), *bounds)
         except EngineUnavailable as exc:
-            return await self._stale(view, exc, lambda source: self._count(source, view, (low, high), (lowest, highest)))
+            return await self._stale(view, exc, lambda source: self._count(source, view, (low, high), *bounds))
 
-    async def _count(self, source: Rankings, view: View, shown: tuple[Any, Any], bounds: tuple[int | None, int | None]) -> Count:
-        return Count(*view.labels, *shown, await source.count(view.ranking, *bounds))
+    async def _count(self, source: Rankings, view: View, shown: tuple[Any, Any], lowest: int | None, highest: int | None) -> Count:
+        half_life = view.live.half_life
+        if half_life is not None:
+            lowest, highest = half_life.levels(lowest, highest, self._told_at(source))
+        return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
+
+    async def _past(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+        """An answer about a window that has ended: from the engine while it has the ranking, else from the archive, which says so."""
+        try:
+            if (await self._engine.page(view.ranking, 0, 0)).total:
+                return await read(self._engine)
+            away = None
+        except EngineUnavailable as exc:
+            away = exc
+        try:
+            past = await past_for(self._ledger, view.live.board, view.ranking)
+        except LedgerUnavailable:
+            raise (away or LedgerUnavailable("the ledger, where closed windows are archived, does not answer: try again later")) from None
+        if past is None:
+            return await read(self._engine) if away is None else await self._stale(view, away, read)
+        answer = await read(past)
+        answer.archived = True
+        answer.as_of = _time(past.archive.taken)
+        return answer
 
     async def _stale(self, view: View, error: EngineUnavailable, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """An answer from the ledger's checkpoint, which says so; there is none for strong boards, and none without a checkpoint."""
@@ -294,13 +337,22 @@ class Reader:
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 
-    def _standings(self, view: View, page: Page, now: int) -> list[Standing]:
+    async def _standings(self, source: Rankings, view: View, page: Page) -> list[Standing]:
         ranks = number_rows(view.rank, page.first, page.rows)
-        shown, name = view.live.shown_at(now), self.names.get
-        return [
+        shown, name = self._shown(source, view.live), self.names.get
+        standings = [
             Standing(rank, player, name(player), shown(score), _since(since), 0)
             for rank, (player, score, since) in zip(ranks, page.rows, strict=True)
         ]
+        if view.live.board.movement is not None:
+            await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
+        return standings
+
+    def _told_at(self, source: Rankings) -> int:
+        return self._clock() if source.told_at is None else source.told_at
+
+    def _shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
+        return live.shown_at(self._told_at(source))
 
     def _sealed(self, view: View, row: Row) -> str:
         text = msgspec.json.encode([view.ranking, row])
@@ -318,6 +370,18 @@ class Reader:
         if ranking != view.ranking or not hmac.compare_digest(self._sealed(view, row).encode(), cursor.encode()):
             raise wrong
         return row
+
+
+def rank_kind(board: Board, rank: str | None) -> RankKind:
+    """How ranks are numbered: as a reader wants it, or by the board's default."""
+    if rank is not None and rank not in get_args(RankKind):
+        raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
+    return cast("RankKind", rank or board.rank)
+
+
+def check_limit(limit: int) -> None:
+    """Refuse a page that has no standings, or too many."""
+    _within("limit", limit, 1, MAX_LIMIT)
 
 
 def _within(name: str, value: int, low: int, high: int) -> None:

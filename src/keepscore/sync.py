@@ -1,6 +1,6 @@
 """The library for programs without an event loop: the same methods, blocking.
 
-Made from `keepscore.leaderboards` by `tools/write_sync.py`; changes belong there.
+Made from `keepscore.leaderboards` and `keepscore.lookback` by `tools/write_sync.py`; changes belong there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,22 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Rebuild, Receipt, Top, Verification
+from keepscore.answers import (
+    Around,
+    BatchReceipt,
+    BoardEvents,
+    Count,
+    Lookup,
+    PlayerEvents,
+    PlayerHistory,
+    PlayerPlace,
+    Profile,
+    Rebuild,
+    Receipt,
+    Top,
+    Verification,
+    Windows,
+)
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
@@ -201,10 +216,6 @@ class Leaderboards:
         """How many players there are, or have a score from `min` to `max`."""
         return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
 
-    def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
-        """What is recorded of a player on a board, the newest first."""
-        return self._run(self._async.events(board, player_id, limit))
-
     def name_player(self, player_id: str, name: str | None) -> Profile:
         """Give a player a name to show."""
         return self._run(self._async.name_player(player_id, name))
@@ -251,3 +262,32 @@ class Leaderboards:
     def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""
         return self._run(self._async.ready())
+
+    def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
+        """The windows of a board that have players, the latest first."""
+        return self._run(self._async.windows(board, window=window, limit=limit, offset=offset))
+
+    def history(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
+        """Where a player stood, window by window, and the best place ever."""
+        return self._run(self._async.history(board, player_id, window=window, limit=limit))
+
+    def as_of(
+        self,
+        board: str,
+        at: datetime | str,
+        *,
+        limit: int = 100,
+        window: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Top:
+        """The top of a ranking as it stood at a moment, by the events that had come by then. It reads all events of the board."""
+        return self._run(self._async.as_of(board, at, limit=limit, window=window, segment=segment, rank=rank))
+
+    def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
+        """What is recorded of a player on a board, the newest first."""
+        return self._run(self._async.events(board, player_id, limit))
+
+    def all_events(self, board: str, *, cursor: str | None = None, limit: int = 1000) -> BoardEvents:
+        """What is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
+        return self._run(self._async.all_events(board, cursor=cursor, limit=limit))

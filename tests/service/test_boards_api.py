@@ -31,6 +31,7 @@ FIELDS = {
     "grace",
     "consistency",
     "also",
+    "movement",
     "version",
 }
 
@@ -61,6 +62,7 @@ def test_a_board_is_shown_whole_with_its_defaults(client: httpx.Client, board: D
         "grace": "1h",
         "consistency": "eventual",
         "also": [],
+        "movement": None,
         "version": 1,
     }
 
@@ -100,6 +102,7 @@ def test_a_full_definition_is_kept_as_it_was_given(client: httpx.Client, board: 
         "grace": "10m",
         "consistency": "strong",
         "also": [],
+        "movement": "1d",
     }
     shown = taken(client.get(f"/v1/boards/{board(**definition)}"))
     assert {field: shown[field] for field in definition} == definition

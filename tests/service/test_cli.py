@@ -18,6 +18,7 @@ COMMANDS = [
         [name]
         for name in ("serve", "boards", "submit", "increment", "top", "rank", "around", "verify", "rebuild", "import", "export", "version")
     ),
+    *([name] for name in ("windows", "history", "as-of", "events", "export-events")),
     *(["boards", name] for name in ("list", "show", "apply")),
 ]
 

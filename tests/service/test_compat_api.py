@@ -60,7 +60,12 @@ def test_a_time_and_a_text_id(client: httpx.Client) -> None:
     place = taken(client.get("/v1/boards/global/players/bob-7"))
     assert datetime.fromisoformat(place["since"]) == now.replace(microsecond=0)
     refused(client.post(f"{BASE}/score", json={"player_id": 1, "score": 1, "timestamp": "2999-01-01T00:00:00Z"}), 422, "2999-01-01")
-    refused(client.post(f"{BASE}/score", json={"player_id": 1, "score": 1, "timestamp": "2024-01-15T10:30:00Z"}), 422, "2024-01-15")
+    refused(
+        client.post(f"{BASE}/score", json={"player_id": 1, "score": 1, "timestamp": "2024-01-15T10:30:00Z"}),
+        409,
+        "timestamp",
+        "daily window 2024-01-15",
+    )
 
 
 def test_the_top_has_the_fields_of_the_contract(client: httpx.Client) -> None:

@@ -1,38 +1,24 @@
-"""Scores from and to files: `keepscore import` and `keepscore export`."""
+"""Scores from files: `keepscore import`."""
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from itertools import chain, islice
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from keepscore.cli.options import (
-    BoardName,
-    Config,
-    Json,
-    RankOption,
-    Segment,
-    Url,
-    WindowId,
-    WindowOption,
-    err,
-    out,
-    print_json,
-    reach,
-)
+from keepscore.cli.options import Config, Json, Url, err, out, print_json, reach
 from keepscore.config import load_settings
 from keepscore.errors import ConfigError
 from keepscore.takeover import sorted_set
-from keepscore.transfer import BadLine, Line, read_lines, write_standings
+from keepscore.transfer import BadLine, Line, read_lines
 from keepscore.transports import Transport
 
 __all__ = ["app"]
@@ -148,37 +134,3 @@ def _progress(name: str, total: int, quiet: bool) -> Iterator[Callable[[int], No
     with Progress(*columns, console=err, disable=quiet) as progress:
         task = progress.add_task(name, total=total)
         yield lambda read: progress.update(task, completed=read)
-
-
-@app.command()
-def export(
-    board: BoardName,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write. Default: to the terminal.")] = None,
-    format: Annotated[Literal["csv", "jsonl"], typer.Option(help="csv or jsonl.")] = "csv",
-    window: WindowOption = None,
-    window_id: WindowId = None,
-    segment: Segment = None,
-    rank: RankOption = None,
-    url: Url = None,
-    config: Config = None,
-) -> None:
-    """Export all standings of a ranking."""
-    query: dict[str, Any] = {"limit": 1000, "window": window, "window_id": window_id, "segment": segment, "rank": rank}
-    columns = (TextColumn(board), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with reach(url, config) as transport, Progress(*columns, console=err, disable=output is None) as progress:
-        task = progress.add_task(board)
-
-        def standings() -> Iterator[dict[str, Any]]:
-            while True:
-                page = transport.call("GET", "boards", board, "top", query=query)
-                progress.update(task, total=page["total_players"], advance=len(page["standings"]))
-                yield from page["standings"]
-                query.update(cursor=page["next_cursor"], window_id=page["window_id"])
-                if page["next_cursor"] is None:
-                    return
-
-        pages = standings()
-        # The first page before the first line: what cannot be read must not leave the beginning of a file.
-        first = list(islice(pages, 1))
-        with nullcontext(sys.stdout) if output is None else output.open("w", encoding="utf-8", newline="") as stream:
-            write_standings(chain(first, pages), stream, format)

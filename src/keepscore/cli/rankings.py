@@ -24,7 +24,7 @@ from keepscore.cli.options import (
     reach,
 )
 
-__all__ = ["app"]
+__all__ = ["app", "print_ranking"]
 
 app = typer.Typer()
 
@@ -57,12 +57,15 @@ def top(
         answer = transport.call("GET", "boards", board, "top", query=query)
     if json:
         return print_json(answer)
-    return _print_ranking(answer)
+    return print_ranking(answer)
 
 
-def _print_ranking(answer: dict[str, Any], marked: str | None = None) -> None:
+def print_ranking(answer: dict[str, Any], marked: str | None = None) -> None:
+    """Print what a ranking is, and some of its standings."""
     slice_ = f" · {answer['segment']}" if answer["segment"] else ""
-    out.print(Text(f"{answer['board']} · {answer['window']} {answer['window_id']}{slice_} · {answer['total_players']} players"))
+    archived = " · archived" if answer.get("archived") else ""
+    players = f"{answer['total_players']} players{archived}"
+    out.print(Text(f"{answer['board']} · {answer['window']} {answer['window_id']}{slice_} · {players}"))
     _print_standings(answer["standings"], marked)
 
 
@@ -86,7 +89,7 @@ def rank(
     if json:
         return print_json(answer)
     out.print(Text(f"rank {answer['rank']} of {answer['total_players']}, better than or equal to {float(answer['percentile']):.2f} %"))
-    return _print_ranking({**answer, "standings": answer["around"]}, player)
+    return print_ranking({**answer, "standings": answer["around"]}, player)
 
 
 @app.command()
@@ -106,4 +109,4 @@ def around(
     query = {"around": around, "window": window, "window_id": window_id, "segment": segment, "rank": rank}
     with reach(url, config) as transport:
         answer = transport.call("GET", "boards", board, "ranks", str(center), query=query)
-    return print_json(answer) if json else _print_ranking(answer)
+    return print_json(answer) if json else print_ranking(answer)

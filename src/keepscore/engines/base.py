@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -136,6 +137,11 @@ class Dirty(NamedTuple):
 
 class Rankings(ABC):
     """Rankings that can be read."""
+
+    #: The moment for which scores are told, where it is not the present.
+    told_at: int | None = None
+    #: The last rank that can be read, where there may be more players.
+    last_rank: float = inf
 
     @abstractmethod
     async def place(self, ranking: Ranking, player: str) -> Place | None:

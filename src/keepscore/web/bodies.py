@@ -13,11 +13,14 @@ from keepscore.errors import InvalidField, InvalidScore
 __all__ = [
     "AmountBody",
     "AroundQuery",
+    "AsOfQuery",
     "BatchBody",
     "BatchQuery",
+    "BoardEventsQuery",
     "CountQuery",
     "EntryBody",
     "EventsQuery",
+    "HistoryQuery",
     "LookupBody",
     "NameBody",
     "PlayerQuery",
@@ -25,6 +28,7 @@ __all__ = [
     "TopQuery",
     "VerifyQuery",
     "ViewQuery",
+    "WindowsQuery",
     "number",
 ]
 
@@ -73,6 +77,38 @@ class CountQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
 class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
     """How many events."""
 
+    limit: int = 100
+
+
+class BoardEventsQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which events."""
+
+    cursor: str | None = None
+    limit: int = 1000
+
+
+class WindowsQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which windows."""
+
+    window: str | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which windows."""
+
+    window: str | None = None
+    limit: int = 100
+
+
+class AsOfQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which moment (it has to be given), and what of it."""
+
+    at: str = ""
+    window: str | None = None
+    segment: str | None = None
+    rank: str | None = None
     limit: int = 100
 
 

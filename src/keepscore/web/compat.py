@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from keepscore.answers import Receipt
-from keepscore.errors import BadInput, InvalidField
+from keepscore.errors import BadInput, InvalidField, WindowClosed
 from keepscore.leaderboards import Leaderboards
 from keepscore.reader import View
 from keepscore.web.bodies import Number, number
@@ -133,7 +133,7 @@ def _in_their_words(handler: Handler) -> Handler:
     async def renaming(request: Any) -> Answer | Prepared:
         try:
             return await handler(request)
-        except BadInput as exc:
+        except (BadInput, WindowClosed) as exc:
             field, equals, rest = str(exc).partition(" = ")
             raise type(exc)(RENAMED.get(field, field) + equals + rest) from None
 

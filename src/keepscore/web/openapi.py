@@ -23,13 +23,14 @@ _REF = "#/components/schemas/{name}"
 PARAMETERS = {
     "board": "the board's name",
     "player_id": "the player's id, percent-encoded",
-    "window": "daily, weekly, monthly, yearly, all_time or season; without it, the board's first",
+    "window": "daily, weekly, monthly, yearly, all_time or season; without it, the board's first (of windows: all)",
     "window_id": "which one, such as 2026-W46; without it, the present one",
     "segment": "a slice of the board, such as region:eu",
     "rank": "how ranks are numbered, unique, standard or dense; in the path, the rank in the middle",
-    "limit": "how many, 1 to 1,000",
-    "offset": "how many standings to pass over",
+    "limit": "how many, 1 to 1,000 (of a board's events 10,000)",
+    "offset": "how many to pass over",
     "cursor": "next_cursor of the page before",
+    "at": "the moment, with an offset, such as 2026-11-15T19:30:00Z; not in the future",
     "around": "how many players above and below, up to 500",
     "min": "the lowest score that counts",
     "max": "the highest score that counts",
@@ -117,7 +118,10 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     if route.query is not NoQuery:
         schema = msgspec.json.schema_components([route.query])[1][route.query.__name__]
         _numbers(schema)
-        found += [_parameter(name, "query", kind) for name, kind in schema["properties"].items()]
+        found += [_parameter(name, "query", kind) for name, kind in schema["properties"].items() if name != "at"]
+        if "at" in schema["properties"]:
+            # A query has a default for everything, but there is no moment to take for this one.
+            found.append(_parameter("at", "query", {"type": "string", "format": "date-time"}) | {"required": True})
     if route.method == "POST" and route.body is not NoBody and "lookup" not in route.path:
         found.append(_parameter("Idempotency-Key", "header", {"type": "string", "maxLength": 128}))
     return found

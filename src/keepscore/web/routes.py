@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
@@ -19,7 +20,6 @@ from keepscore.web.bodies import (
     BatchQuery,
     CountQuery,
     EntryBody,
-    EventsQuery,
     LookupBody,
     NameBody,
     PlayerQuery,
@@ -32,7 +32,7 @@ from keepscore.web.bodies import (
 from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route, decoded, start_of
 from keepscore.web.problems import Problem
 
-__all__ = ["Api"]
+__all__ = ["NO_STORE", "Api"]
 
 #: Encoded pages that are kept.
 MAX_PAGES = 10_000
@@ -104,14 +104,6 @@ class Api:
                 "Where a player stands",
                 query=PlayerQuery,
                 answers={200: answers.PlayerPlace},
-            ),
-            Route(
-                "GET",
-                board + "/players/{player_id}/events",
-                self.events,
-                "What is recorded of a player, the newest first",
-                query=EventsQuery,
-                answers={200: answers.PlayerEvents},
             ),
             Route(
                 "GET",
@@ -240,7 +232,7 @@ class Api:
         etag = self._lb.reader.tag(view.ranking)
         key = request.path[0], request.query_string
         known = self._pages.get(key)
-        if known is not None and known.etag == etag:
+        if known is not None and known.etag == etag and not view.ended:
             return known
 
         async def page() -> Answer | Prepared:
@@ -252,7 +244,7 @@ class Api:
         ready = await self._lb.reader.shared(key, view.ranking, page)
         if len(self._pages) >= MAX_PAGES:
             self._pages.clear()
-        if isinstance(ready, Prepared):
+        if isinstance(ready, Prepared) and not view.ended:
             self._pages[key] = ready
         return ready
 
@@ -260,12 +252,17 @@ class Api:
         """An answer that may be kept, unless the board is strong or the answer stale."""
         if view.strong or getattr(content, "stale", None) is True:
             return Answer(content, headers=NO_STORE)
+        body = answers.encode(content)
+        if view.ended:
+            # What is archived, and its revisions, change nothing in the engine: the tag is that of the answer itself.
+            etag = b'"%s"' % hashlib.blake2b(body, digest_size=12).hexdigest().encode()
+            return Prepared(etag, start_of(etag, headers), {"type": "http.response.body", "body": body})
         start = self._starts.get((etag, headers))
         if start is None:
             if len(self._starts) >= MAX_PAGES:
                 self._starts.clear()
             start = self._starts[etag, headers] = start_of(etag, headers)
-        return Prepared(etag, start, {"type": "http.response.body", "body": answers.encode(content)})
+        return Prepared(etag, start, {"type": "http.response.body", "body": body})
 
     async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer | Prepared:
         """Where a player stands."""
@@ -291,11 +288,6 @@ class Api:
         view = self._view(request)
         etag = self._lb.reader.tag(view.ranking)
         return self._cacheable(view, await self._lb.reader.count(view, request.query.min, request.query.max), FOR_PLAYER, etag)
-
-    async def events(self, request: Request[EventsQuery, NoBody]) -> Answer:
-        """A player's events."""
-        board, player = request.path
-        return Answer(await self._lb.events(board, player, request.query.limit), headers=NO_STORE)
 
     async def verify(self, request: Request[VerifyQuery, NoBody]) -> Answer:
         """Compare a board with the ledger."""
