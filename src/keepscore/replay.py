@@ -17,6 +17,7 @@ from keepscore.catalog import LiveBoard, Route
 from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
 from keepscore.scoring import Event, State, fold_all, fold_for
+from keepscore.windows import FOREVER
 
 __all__ = ["Progress", "fold_for_checkpoint", "fold_ledger", "load_engine", "load_from_events", "no_progress", "restated"]
 
@@ -32,6 +33,10 @@ Progress = Callable[[str, int, int], None]
 
 Positions = Mapping[int, int]
 States = dict[Ranking, dict[str, State]]
+
+
+#: Whether an event is in a ranking already.
+Known = Callable[[Ranking, Event], bool]
 
 
 def no_progress(what: str, done: int, total: int) -> None:
@@ -82,6 +87,20 @@ async def _ahead(chunks: AsyncIterator[list[Event]]) -> AsyncGenerator[list[Even
         waiting.cancel()
 
 
+class _Shared:
+    """A route that many events have in common, with the states of its rankings; none of these is over before `soonest`."""
+
+    __slots__ = ("is_behind", "latest", "route", "soonest", "tables")
+
+    def __init__(self, route: Route, tables: list[tuple[Ranking, dict[str, State]]], soonest: int, latest: int) -> None:
+        self.route = route
+        self.tables = tables
+        self.soonest = soonest
+        #: When the last of its events came, and whether that is not taken down yet.
+        self.latest = latest
+        self.is_behind = False
+
+
 class _Folder:
     """Folds events one by one, and remembers the players for whom that did not do.
 
@@ -99,29 +118,38 @@ class _Folder:
         #: Whose states were not folded here.
         self._taken: set[tuple[Ranking, str]] = set()
         self.events = 0
+        #: Routes of events without segments, and those of them whose last event is not taken down yet.
+        self.shared: dict[int, _Shared] = {}
+        self.behind: list[_Shared] = []
 
     def take_up(self, ranking: Ranking, player: str, state: State) -> None:
         """Begin with a state that was folded before."""
         self.states.setdefault(ranking, {})[player] = state
         self._taken.add((ranking, player))
 
-    def add(self, events: Iterable[Event], known: Callable[[Ranking, Event], bool] | None = None) -> None:
+    def add(self, events: Iterable[Event], known: Known | None = None) -> None:
         """Fold events into all of their rankings but those in which one is `known`."""
         live, fold, late, taken = self.live, self.fold, self.late, self._taken
-        step, half_life, expire = live.board.resolution_ms, live.half_life, bool(live.ttls)
-        last: Route | None = None
-        tables: list[tuple[Ranking, dict[str, State]]] = []
+        step, half_life, expires = live.board.resolution_ms, live.half_life, bool(live.ttls)
+        shared, behind = self.shared, self.behind
         for event in events:
             self.events += 1
             _, _, _, player, kind, amount, at, received, segments, _, _ = event
             route = live.route(at, segments)
-            if expire:
-                self._expire(route, received, event, known)
-            if known is not None:
-                tables = [(ranking, self._states(ranking)) for ranking in route.rankings if not known(ranking, event)]
-            elif route is not last:
-                # Events without segments share their routes.
-                tables, last = [(ranking, self._states(ranking)) for ranking in route.rankings], route
+            course = shared.get(id(route))
+            if course is None or received >= course.soonest:
+                self._catch_up()
+                soonest = self._expire(route, received, event, known) if expires else FOREVER
+                tables = [(r, self._states(r)) for r in route.rankings if known is None or not known(r, event)]
+                if known is None and not segments:
+                    shared[id(route)] = _Shared(route, tables, soonest, received)
+            else:
+                tables = course.tables
+                if received > course.latest:
+                    course.latest = received
+                    if expires and not course.is_behind:
+                        course.is_behind = True
+                        behind.append(course)
             if half_life is not None:
                 amount = half_life.level(amount, at)
             at -= at % step
@@ -136,6 +164,7 @@ class _Folder:
                     late.add((ranking, player))
                 elif new is not found:
                     states[player] = new
+        self._catch_up()
 
     def _states(self, ranking: Ranking) -> dict[str, State]:
         states = self.states.get(ranking)
@@ -143,18 +172,29 @@ class _Folder:
             states = self.states[ranking] = {}
         return states
 
-    def _expire(self, route: Route, received: int, event: Event, known: Callable[[Ranking, Event], bool] | None) -> None:
-        """See which rankings of a route begin anew with an event, and until when they stay."""
+    def _catch_up(self) -> None:
+        """Take down until when rankings stay after the latest events of their routes."""
+        for course in self.behind:
+            course.is_behind = False
+            for ranking, expiry in zip(course.route.rankings, self.live.expiries(course.route, course.latest), strict=True):
+                if expiry > self.expiries.get(ranking, 0):
+                    self.expiries[ranking] = expiry
+        self.behind.clear()
+
+    def _expire(self, route: Route, received: int, event: Event, known: Known | None) -> int:
+        """See which rankings of a route begin anew with an event, and until when they stay; answer when the first is over."""
+        soonest = FOREVER
         for ranking, expiry in zip(route.rankings, self.live.expiries(route, received), strict=True):
             before = self.expiries.get(ranking, 0)
-            if before >= expiry and not 0 < before <= received:
-                continue
-            if known is not None and known(ranking, event):
-                continue
-            if 0 < before <= received:
-                self._states(ranking).clear()
-                self.began[ranking] = received
-            self.expiries[ranking] = expiry
+            over = 0 < before <= received
+            if (over or expiry > before) and not (known is not None and known(ranking, event)):
+                if over:
+                    self._states(ranking).clear()
+                    self.began[ranking] = received
+                self.expiries[ranking] = before = expiry
+            if before:
+                soonest = min(soonest, before)
+        return soonest
 
     def _is_undecided(self, ranking: Ranking, player: str, state: State | None, at: int) -> bool:
         """Whether an event is of the time of the last one in a state that does not tell whose that was: which of them comes first?"""
