@@ -64,9 +64,10 @@ class AsOf:
 
     def _moment(self, at: datetime | str) -> int:
         moment, now = moment_of(at), self._clock()
-        if moment > now:
+        # The present, to the microsecond, may have been rounded up.
+        if moment > now + 1:
             raise InvalidTime(f"at = {str(at)!r} lies in the future: it is {_time(now).isoformat(timespec='seconds')}")
-        return moment
+        return min(moment, now)
 
     async def _fold(self, live: LiveBoard, ranking: Ranking, moment: int) -> dict[str, State]:
         board, fold = live.board, fold_for(live.board)

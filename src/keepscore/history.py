@@ -100,6 +100,8 @@ async def player_history(
     name = window or live.board.first_window
     known = await _known_windows(ledger, engine, live, name)
     rows = {archive.id: row for archive, row in await ledger.player_archives(live.id, player)} if known else {}
+    wanted = [one.ranking for one in known if one.in_engine and (one.archive is None or one.archive.id not in rows)]
+    live_places = dict(zip(wanted, await asyncio.gather(*(engine.place(ranking, player) for ranking in wanted)), strict=True))
     events: list[Event] | None = None
     history: list[PastPlace] = []
     best: tuple[tuple[int, int, int], BestPlace] | None = None
@@ -109,8 +111,8 @@ async def player_history(
         if archive is not None and archive.id in rows:
             rank, standard, dense, _, score, since = rows[archive.id]
             place = Place(score, since, rank, standard, dense, archive.players)
-        elif one.in_engine and (archive is None or archive.kept < archive.players):
-            place = await engine.place(one.ranking, player)
+        elif archive is None or archive.kept < archive.players:
+            place = live_places.get(one.ranking)
         if place is not None:
             rank = getattr(place, live.board.rank)
             history.append(_past_place(one, now, rank, place, shown(place.score)))

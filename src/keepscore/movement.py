@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from heapq import merge
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -152,28 +154,33 @@ async def _take(
 async def _numbered(engine: RankingEngine, live: LiveBoard, ranking: Ranking) -> AsyncIterator[list[Archived]]:
     """All rows of a ranking with their ranks, in chunks. O(players) memory.
 
-    It goes on while it is read. Who moves down past the reader is met again, and counts once; who moves up past the reader is found by
-    reading once more.
+    It goes on while it is read. Who moves down past the reader is met again, and counts as met first; who moves up past the reader is
+    found by reading once more. Each reading is in order by itself, so that they only have to be merged.
     """
     codec = KeyCodec(live.board)
-    keys: dict[str, bytes] = {}
+    known: set[str] = set()
+    readings: list[list[bytes]] = []
     for _ in range(SCANS):
+        readings.append([])
         page = await engine.page(ranking, 0, CHUNK)
         while page.rows:
-            keys.update(codec.encode_all((player, score, max(since, 0)) for player, score, since in page.rows))
+            for player, key in codec.encode_all((player, score, max(since, 0)) for player, score, since in page.rows):
+                if player not in known:
+                    known.add(player)
+                    readings[-1].append(key)
             await asyncio.sleep(0)
             page = await engine.page_after(ranking, page.rows[-1], CHUNK)
-        if len(keys) >= page.total:
+        if len(known) >= page.total:
             break
-    # Nearly in order as they are, which makes this quick.
-    ordered = sorted(keys.values(), reverse=live.board.order == "desc")
-    standard = dense = 0
+    ordered = merge(*readings, reverse=live.board.order == "desc")
+    done = standard = dense = 0
     previous: int | None = None
-    for start in range(0, len(ordered), CHUNK):
+    while keys := list(islice(ordered, CHUNK)):
         rows = []
-        for position, key in enumerate(ordered[start : start + CHUNK], start + 1):
+        for position, key in enumerate(keys, done + 1):
             player, score, since = codec.decode(key)
             if score != previous:
                 standard, dense, previous = position, dense + 1, score
             rows.append(Archived(position, standard, dense, player, score, since))
+        done += len(rows)
         yield rows

@@ -121,6 +121,9 @@ async def test_a_revision_counts_at_once_and_has_another_tag(run: Open) -> None:
         await here.submit(*SCORES[:2])
         here.clock.now += DAY
         ranking = here.ranking("daily", YESTERDAY)
+        known = {"If-None-Match": (await here.ask("ranks/1", window_id=YESTERDAY)).headers["etag"]}
+        unchanged = await here.client.get(f"/v1/boards/{here.name}/ranks/1?window_id={YESTERDAY}", headers=known)
+        assert unchanged.status_code == 304, "the engine has it still"
         assert (await here.ask("top", window_id=YESTERDAY)).status_code == 200
         rows = await here.archive(ranking)
         await here.drop(ranking)

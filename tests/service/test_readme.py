@@ -79,9 +79,9 @@ def test_examples_run(example, tmp_path):
 def test_the_toml_of_the_readme_and_of_the_documentation_defines_boards(tmp_path):
     from keepscore.config import boards_from_file
 
-    documents = [README, (ROOT / "docs/configuration.md").read_text()]
+    documents = [README, *((ROOT / "docs" / name).read_text() for name in ("configuration.md", "history.md"))]
     snippets = [snippet for text in documents for snippet in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
-    assert len(snippets) == 3
+    assert len(snippets) == 5
     for snippet in snippets:
         file = tmp_path / "boards.toml"
         file.write_text(snippet)

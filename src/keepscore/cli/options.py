@@ -34,6 +34,7 @@ __all__ = [
     "WindowOption",
     "cell",
     "err",
+    "movement_text",
     "new_table",
     "out",
     "print_json",
@@ -108,3 +109,8 @@ def new_table(*columns: str) -> Table:
 def cell(value: object) -> Text:
     """A value as it is, never as markup."""
     return Text("–" if value is None else str(value))
+
+
+def movement_text(change: int, is_new: bool) -> str:
+    """How far a player moved, as an arrow."""
+    return "new" if is_new else f"↑{change}" if change > 0 else f"↓{-change}" if change < 0 else "="

@@ -18,6 +18,7 @@ from keepscore.cli.options import (
     WindowId,
     WindowOption,
     cell,
+    movement_text,
     new_table,
     out,
     print_json,
@@ -30,11 +31,13 @@ app = typer.Typer()
 
 
 def _print_standings(standings: list[dict[str, Any]], marked: str | None = None) -> None:
-    table = new_table("rank", "player", "name", "score", "since")
+    moved = any(standing["rank_change"] or standing.get("new") for standing in standings)
+    table = new_table("rank", *(["change"] if moved else []), "player", "name", "score", "since")
     for standing in standings:
         style = "bold" if standing["player_id"] == marked else None
-        cells = (standing[key] for key in ("rank", "player_id", "name", "score", "since"))
-        table.add_row(*map(cell, cells), style=style)
+        rank, *cells = (standing[key] for key in ("rank", "player_id", "name", "score", "since"))
+        change = [movement_text(standing["rank_change"], bool(standing.get("new")))] if moved else []
+        table.add_row(*map(cell, (rank, *change, *cells)), style=style)
     out.print(table)
 
 

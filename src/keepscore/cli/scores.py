@@ -19,6 +19,7 @@ from keepscore.cli.options import (
     Segments,
     Url,
     cell,
+    movement_text,
     new_table,
     out,
     print_json,
@@ -94,8 +95,7 @@ def _submit(
         return print_json(answer)
     table = new_table("window", "id", "score", "rank", "change", "percentile", "players")
     for window, state in answer["windows"].items():
-        change = state["rank_change"]
-        moved = "new" if state["previous_rank"] is None else f"↑{change}" if change > 0 else f"↓{-change}" if change < 0 else "="
+        moved = movement_text(state["rank_change"], state["previous_rank"] is None)
         share = f"{float(state['percentile']):.2f}"
         cells = (window, state["id"], state["score"], state["rank"], moved, share, state["total_players"])
         table.add_row(*map(cell, cells))

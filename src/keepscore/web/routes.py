@@ -253,8 +253,8 @@ class Api:
         if view.strong or getattr(content, "stale", None) is True:
             return Answer(content, headers=NO_STORE)
         body = answers.encode(content)
-        if view.ended:
-            # What is archived, and its revisions, change nothing in the engine: the tag is that of the answer itself.
+        if getattr(content, "archived", None) is True:
+            # Archives, and their revisions, change nothing in the engine: the tag is that of the answer itself.
             etag = b'"%s"' % hashlib.blake2b(body, digest_size=12).hexdigest().encode()
             return Prepared(etag, start_of(etag, headers), {"type": "http.response.body", "body": body})
         start = self._starts.get((etag, headers))
