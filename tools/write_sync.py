@@ -30,7 +30,21 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Top, Verification
+from keepscore.answers import (
+    Around,
+    BatchReceipt,
+    Count,
+    KeeperRun,
+    KeeperStatus,
+    Lookup,
+    PlayerEvents,
+    PlayerPlace,
+    Profile,
+    Receipt,
+    Revision,
+    Top,
+    Verification,
+)
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError

@@ -22,7 +22,8 @@
     ├── MethodNotAllowed
     ├── Conflict
     │   ├── NotIncrementable
-    │   └── VersionConflict
+    │   ├── VersionConflict
+    │   └── WindowOpen              there are no final standings yet
     ├── Unavailable                 try again later
     │   ├── Overloaded
     │   ├── LedgerUnavailable
@@ -76,6 +77,7 @@ __all__ = [
     "UnknownWindow",
     "VersionConflict",
     "WindowClosed",
+    "WindowOpen",
 ]
 
 
@@ -189,6 +191,10 @@ class NotIncrementable(Conflict):
 
 class VersionConflict(Conflict):
     """A board definition was changed by somebody else meanwhile."""
+
+
+class WindowOpen(Conflict):
+    """A window whose standings are not final yet."""
 
 
 class Unavailable(KeepscoreError):

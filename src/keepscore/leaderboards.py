@@ -13,7 +13,22 @@ from typing import Any
 
 import msgspec
 
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
+from keepscore.answers import (
+    Around,
+    BatchReceipt,
+    Count,
+    KeeperRun,
+    KeeperStatus,
+    Lookup,
+    PlayerEvents,
+    PlayerPlace,
+    Profile,
+    Receipt,
+    Rejection,
+    Revision,
+    Top,
+    Verification,
+)
 from keepscore.applier import Applier
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard
@@ -24,6 +39,7 @@ from keepscore.entries import Entry, check_entry, merged_answer
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.guard import check_key, check_name, check_player, check_submission
 from keepscore.history import player_events
+from keepscore.jobs.base import Parts
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.reader import Reader
@@ -97,13 +113,13 @@ class Leaderboards:
             await self._spool.prepare(self.clock())
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
             self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
-            self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._applier, self._writer, self.clock)
+            parts = Parts(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock)
+            self._keeper = Keeper(parts, self._refresh)
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
             )
             self._applier.reloaded = self._keeper.rests_on
             self._applier.refresh = self._definitions.adopt
-            self._keeper.refresh = self._refresh
             await self._definitions.load(self._configured)
             await self._spool.drain()
             await self._learn_names()
@@ -367,6 +383,18 @@ class Leaderboards:
         live = self._catalog[board]
         await self._spool.drain_board(live)
         return await verify_board(self.ledger, self._engine, live, self.clock(), self._writer.quiet)
+
+    async def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
+        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
+        return await self._keeper.revise(board, window, window_id, reason)
+
+    async def keeper_status(self) -> KeeperStatus:
+        """The jobs of the keeper: when each ran and runs next, and what became of it."""
+        return await self._keeper.status()
+
+    async def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
+        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        return await self._keeper.run_once(now)
 
     async def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

@@ -6,6 +6,7 @@ since the one before.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine, Update
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
 from keepscore.scoring import Event, State, fold_all, fold_for
+from keepscore.windows import FOREVER
 
 __all__ = ["fold_for_checkpoint", "fold_ledger", "load_engine", "restated"]
 
@@ -44,13 +46,18 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
     return fold_all(live.board, [event for event in events if _counts(live, event, ranking, upto)])
 
 
-async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folded:
-    """The fold of a board's events up to the given positions. O(events), and all states are in memory."""
+async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions, start: int = 0, end: int = FOREVER) -> Folded:
+    """The fold of a board's events up to the given positions. O(events), and all states are in memory.
+
+    With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part.
+    """
     folder = _Folder(live)
     async for events in ledger.events(live.id, {}):
         for event in events:
-            if event.n <= upto.get(event.writer, 0):
+            if start <= event.at < end and event.n <= upto.get(event.writer, 0):
                 folder.add(event)
+        # Not all at once: others want to go on.
+        await asyncio.sleep(0)
     await folder.settle(ledger, upto)
     return Folded(folder.states, folder.expiries, folder.events)
 

@@ -14,7 +14,21 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Top, Verification
+from keepscore.answers import (
+    Around,
+    BatchReceipt,
+    Count,
+    KeeperRun,
+    KeeperStatus,
+    Lookup,
+    PlayerEvents,
+    PlayerPlace,
+    Profile,
+    Receipt,
+    Revision,
+    Top,
+    Verification,
+)
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
@@ -239,6 +253,18 @@ class Leaderboards:
     def verify(self, board: str) -> Verification:
         """Compare all that a board shows with the fold of its events."""
         return self._run(self._async.verify(board))
+
+    def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
+        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
+        return self._run(self._async.revise(board, window, window_id, reason))
+
+    def keeper_status(self) -> KeeperStatus:
+        """The jobs of the keeper: when each ran and runs next, and what became of it."""
+        return self._run(self._async.keeper_status())
+
+    def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
+        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        return self._run(self._async.run_keeper(now))
 
     def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

@@ -47,6 +47,14 @@ async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, n
     return Verification(live.name, folded.events, len(folded.states), players, differences)
 
 
+async def verify_player(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, now: int, quiet: Quiet
+) -> Difference | None:
+    """Compare one player of a ranking with the fold of the player's events. O(those)."""
+    found = await _settled(ledger, engine, live, ranking, player, now, quiet)
+    return found[0] if found else None
+
+
 async def _suspects(engine: RankingEngine, live: LiveBoard, ranking: Ranking, expected: dict[str, State]) -> Iterable[str]:
     """The players of a ranking who are not shown as expected, or not in their place."""
     codec = KeyCodec(live.board)

@@ -33,7 +33,7 @@ OLDEST = 14
 #: The advisory lock of those who use the ledger: one alone, or several that share it.
 IN_USE = 0x6B656570
 #: The advisory lock of the one that does the jobs of all.
-LEADS = 0x6B656571
+LEADS = 0x6B656572
 #: How often it is tried, and the seconds between.
 LOCK_TRIES, LOCK_PAUSE = 5, 0.1
 
