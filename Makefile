@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: run test lint check bench bench-redis sync format clean
+.PHONY: run test lint check bench bench-redis bench-close sync format clean
 
 run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
 	$(BIN)/keepscore serve --config examples/demo.toml
@@ -29,6 +29,9 @@ bench: .venv/benched   ## Measure speed; prints a table and writes benchmarks/re
 bench-redis: .venv/benched   ## Measure the engine on Redis beside bare Redis and other libraries.
 	@command -v wrk >/dev/null || { echo "make bench-redis needs wrk: apt-get install wrk"; exit 1; }
 	$(BIN)/python -m benchmarks.redis_engine
+
+bench-close: .venv/benched .venv/tested   ## Measure how long clients wait while a window of a million players is closed, and archives beside bare inserts.
+	$(BIN)/python -m benchmarks.closing
 
 sync: .venv/linted     ## Write src/keepscore/sync.py anew from the async library.
 	$(BIN)/python tools/write_sync.py

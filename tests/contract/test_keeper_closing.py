@@ -55,11 +55,11 @@ async def archives(lb, board="b", kind="closed", **wanted):
     }
 
 
-async def expected(lb, board, window, window_id, keep=1000, until=None):
+async def expected(lb, board, window, window_id, keep=10_000):
     """The archive that a window should have, from the plain fold of all of its events."""
     live = await live_of(lb, board)
     found = {}
-    events = [event for event in await recorded(lb, board) if until is None or event.received < until]
+    events = await recorded(lb, board)
     for ranking, states in oracle.fold(live, events).items():
         if ranking[1:3] == (window, window_id):
             rows = oracle.ranked(live.board, states)
