@@ -1,4 +1,4 @@
-"""`make bench-close`: a window of a million players is closed while a client submits and reads; archives of everybody beside bare inserts."""
+"""`make bench-close`: a window of a million players is closed while a client submits and reads; and archives of all beside bare inserts."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.connect import engine_from_url, feed_for, ledger_from_url
 from keepscore.definitions import Definitions
+from keepscore.durations import duration_ms
 from keepscore.engines.base import InProcessEngine
 from keepscore.entries import Entry, check_entry, merged_answer
 from keepscore.errors import InvalidField, KeepscoreError
@@ -82,8 +83,9 @@ class Leaderboards:
     [(1, 'bob', 1700), (2, 'alice', 1500)]
     """
 
-    def __init__(self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int]) -> None:
+    def __init__(self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int], keep_keys: str) -> None:
         self.clock = clock
+        self._keep_keys = duration_ms(keep_keys)
         self._engine = engine_from_url(engine, clock)
         self.ledger = ledger_from_url(ledger, shared=not isinstance(self._engine, InProcessEngine))
         self._configured = list(boards)
@@ -98,9 +100,13 @@ class Leaderboards:
         engine: str = "embedded://",
         boards: Iterable[Board] = (),
         clock: Callable[[], int] = now_ms,
+        keep_keys: str = "7d",
     ) -> Leaderboards:
-        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows."""
-        return cls(ledger, engine, boards, clock)
+        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+
+        `keep_keys` is how long idempotency keys are remembered.
+        """
+        return cls(ledger, engine, boards, clock, keep_keys)
 
     async def __aenter__(self) -> Leaderboards:
         number = await self.ledger.open(self.clock())
@@ -113,7 +119,7 @@ class Leaderboards:
             await self._spool.prepare(self.clock())
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
             self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
-            parts = Parts(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock)
+            parts = Parts(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock, self._keep_keys)
             self._keeper = Keeper(parts, self._refresh)
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock

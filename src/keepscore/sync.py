@@ -82,9 +82,13 @@ class Leaderboards:
         engine: str = "embedded://",
         boards: Iterable[Board] = (),
         clock: Callable[[], int] = now_ms,
+        keep_keys: str = "7d",
     ) -> Leaderboards:
-        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows."""
-        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock))
+        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+
+        `keep_keys` is how long idempotency keys are remembered.
+        """
+        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, keep_keys))
 
     def submit(
         self,

@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 import sqlite3
+from functools import cached_property
 from itertools import pairwise
 from unittest.mock import patch
 
@@ -14,6 +15,7 @@ from keepscore.ledgers.sqlite import SqliteLedger
 from tests.contract import oracle
 from tests.contract.backends import redis_url
 from tests.contract.opened import DAY, HOUR, NOON, SECOND, Clock, KeeperByHand, at, killed, live_of, opened, recorded
+from tests.postgres_servers import shared_postgres
 
 MIDNIGHT = NOON + 12 * HOUR
 
@@ -24,9 +26,13 @@ class Shop:
     def __init__(self, folder, engine, clock):
         self.path, self.engine, self.clock = folder / "scores.db", engine, clock
 
+    @cached_property
+    def ledger(self):
+        return shared_postgres().new_database() if self.engine == "postgres" else f"sqlite:///{self.path}"
+
     def open(self, *boards, ledger=None):
         url = redis_url() if self.engine == "redis" else "embedded://"
-        lb = Leaderboards.open(f"sqlite:///{self.path}", url, boards, self.clock)
+        lb = Leaderboards.open(self.ledger, url, boards, self.clock)
         if ledger is not None:
             lb.ledger = ledger(str(self.path), shared=self.engine == "redis")
         lb.path = self.path
@@ -35,6 +41,13 @@ class Shop:
 
 @pytest.fixture(params=["embedded", "redis"])
 def shop(request, tmp_path, clock):
+    with patch("keepscore.leaderboards.Keeper", KeeperByHand):
+        yield Shop(tmp_path, request.param, clock)
+
+
+@pytest.fixture(params=["embedded", "redis", "postgres"])
+def everywhere(request, tmp_path, clock):
+    """The same, with a ledger in PostgreSQL, too."""
     with patch("keepscore.leaderboards.Keeper", KeeperByHand):
         yield Shop(tmp_path, request.param, clock)
 
@@ -87,8 +100,8 @@ async def fill(lb, board="b", players=30, spread=DAY, **fields):
 
 
 @pytest.mark.parametrize("ties", ["first", "player"])
-async def test_a_day_is_closed_once_with_the_grace_over(shop, clock, ties):
-    async with shop.open(Board("b", ties=ties, windows=["daily", "all_time"], segments=["region"], grace="1h")) as lb:
+async def test_a_day_is_closed_once_with_the_grace_over(everywhere, clock, ties):
+    async with everywhere.open(Board("b", ties=ties, windows=["daily", "all_time"], segments=["region"], grace="1h")) as lb:
         clock.now = MIDNIGHT - SECOND
         await fill(lb, spread=DAY - HOUR)
         for now in (MIDNIGHT - SECOND, MIDNIGHT, MIDNIGHT + HOUR - 1):
@@ -136,9 +149,9 @@ async def test_several_windows_are_overdue_after_a_long_pause(shop, clock):
         assert found == wanted
 
 
-async def test_a_ranking_that_has_expired_is_taken_from_the_ledger(shop, clock):
+async def test_a_ranking_that_has_expired_is_taken_from_the_ledger(everywhere, clock):
     board = Board("b", ties="player", windows={"daily": Window(ttl="1h", archive="all")}, segments=["region"])
-    async with shop.open(board) as lb:
+    async with everywhere.open(board) as lb:
         await fill(lb, spread=6 * HOUR)
         await lb.submit_many("b", [Entry(player_id="x", score=1, at=at(NOON - 3 * DAY))], backfill=True)
         clock.now = NOON + 4 * DAY
@@ -390,7 +403,7 @@ async def test_a_revision_is_audited_and_leaves_the_old_one(shop, clock):
 
 
 @pytest.mark.parametrize("ties", ["first", "player"])
-async def test_snapshots_by_schedule(shop, clock, ties):
+async def test_snapshots_by_schedule(everywhere, clock, ties):
     board = Board(
         "b",
         ties=ties,
@@ -398,7 +411,7 @@ async def test_snapshots_by_schedule(shop, clock, ties):
         segments=["region"],
         timezone="Asia/Tokyo",
     )
-    async with shop.open(board) as lb:
+    async with everywhere.open(board) as lb:
         job = next(task.job for task in lb._keeper._tasks if task.job.name == "snapshot")
         await fill(lb, spread=HOUR)
         # Before the board was there.
@@ -434,8 +447,8 @@ async def test_now_may_not_lie_in_the_future(run, clock):
         assert [job.name for job in (await lb.run_keeper(at(clock.now - DAY))).jobs if job.error] == []
 
 
-async def test_old_keys_are_forgotten(shop, clock):
-    async with shop.open(Board("b", operator="sum")) as lb:
+async def test_old_keys_are_forgotten(everywhere, clock):
+    async with everywhere.open(Board("b", operator="sum")) as lb:
         await lb.increment("b", "p", 1, idempotency_key="old")
         clock.now += 7 * DAY
         await lb.increment("b", "p", 1, idempotency_key="new")

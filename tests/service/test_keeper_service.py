@@ -112,23 +112,19 @@ class Player(threading.Thread):
 @pytest.mark.parametrize("kind", ["one process", "two processes"])
 def test_a_window_ends_while_submissions_pour_in(tmp_path: Path, kind: str) -> None:
     """Each submission is counted in the window, or came after it: what is archived is what was acknowledged as counted there."""
-    end = datetime.fromtimestamp(int(time.time()) + 9, UTC)
-    board = f"""
-[[board]]
-name = "game"
-operator = "sum"
-grace = "0s"
-windows.all_time = {{}}
-windows.season = {{start = "2026-01-01", end = "{end.isoformat()}"}}
-"""
     ledger = f"sqlite:///{tmp_path}/shared.db"
-    config = board if kind == "one process" else on(open_redis().url.removesuffix("/0") + "/13", board)
+    config = "" if kind == "one process" else on(open_redis().url.removesuffix("/0") + "/13")
     folders = [tmp_path / str(n) for n in range(1 if kind == "one process" else 2)]
     for folder in folders:
         folder.mkdir()
     services = [Service(folder, config, ledger=ledger) for folder in folders]
     players = [Player(services[n % len(services)], f"p{n}") for n in range(6)]
     try:
+        end = datetime.fromtimestamp(int(time.time()) + 6, UTC)
+        season = {"start": "2026-01-01", "end": end.isoformat()}
+        services[0].define("game", operator="sum", grace="0s", windows={"all_time": {}, "season": season})
+        for service in services:
+            until(lambda: service.client.get("/v1/boards/game").status_code == 200)  # noqa: B023 - called at once
         for player in players:
             player.start()
         time.sleep(max(0.0, end.timestamp() - time.time()) + 1)

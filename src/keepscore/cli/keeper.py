@@ -32,7 +32,7 @@ def keeper(context: typer.Context, config: Config = None) -> None:
 
 async def _keep(settings: Settings) -> None:
     stopping = asyncio.Event()
-    async with Leaderboards.open(settings.ledger, settings.engine, settings.boards):
+    async with Leaderboards.open(settings.ledger, settings.engine, settings.boards, keep_keys=settings.keep_keys):
         for signum in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(signum, stopping.set)
         err.print("The keeper is at work.")
@@ -70,7 +70,7 @@ def run_once(
 def _print(jobs: list[dict[str, Any]]) -> None:
     table = new_table("job", "every", "last run", "next run", "failures", "result")
     for job in jobs:
-        cells = (job["name"], f"{job['every']:g} s", job["last_run"], job["next_run"], job["failures"] or None)
+        cells = (job["name"], f"{float(job['every']):g} s", job["last_run"], job["next_run"], job["failures"] or None)
         result = Text(job["error"], style="red") if job["error"] else cell(job["result"])
         table.add_row(*map(cell, cells), result)
     out.print(table)

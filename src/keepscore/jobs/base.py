@@ -29,6 +29,8 @@ class Parts(NamedTuple):
     writer: Writer
     spool: Spool
     clock: Callable[[], int]
+    #: Milliseconds for which idempotency keys are remembered.
+    keep_keys: int = 7 * 86_400_000
 
     @property
     def is_shared(self) -> bool:

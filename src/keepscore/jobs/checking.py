@@ -51,7 +51,7 @@ class Checking(Job):
         return [page.rows[0].player for page in pages if page.rows]
 
     async def _repair(self, live: LiveBoard, ranking: Ranking, player: str, now: int) -> bool:
-        catalog, ledger, engine, _, writer, _, _ = self.parts
+        catalog, ledger, engine, _, writer = self.parts[:5]
         found = await verify_player(ledger, engine, live, ranking, player, now, writer.quiet)
         if found is None or catalog.get(live.name) is not live:
             return False

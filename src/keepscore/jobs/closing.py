@@ -16,9 +16,9 @@ from keepscore.errors import EngineUnavailable
 from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.ledgers.base import Slot
 from keepscore.scoring import State
-from keepscore.windows import Span, span_at, span_of
+from keepscore.windows import FOREVER, Span, span_at, span_of
 
-__all__ = ["Closing", "closes_at", "ended_by"]
+__all__ = ["Closing", "closes_at"]
 
 #: Milliseconds that submissions may take on their way to the ledger through other processes, whose clocks may differ a little.
 ON_THE_WAY = 10 * SECOND
@@ -33,15 +33,15 @@ def closes_at(board: Board, span: Span) -> int:
     return span.end + board.grace_ms
 
 
-def ended_by(board: Board, window: str, moment: int) -> int:
-    """The end of the last of a board's windows of a name that has ended by a moment; 0 where that cannot be told or none has."""
+def ends_around(board: Board, window: str, moment: int) -> tuple[int, int]:
+    """The end of the last of a board's windows of a name that has ended by a moment (0: none), and the next end after it."""
     if window == "all_time" or moment <= 0:
-        return 0
+        return 0, FOREVER if window == "all_time" else 1
     if window == "season" and board.season is not None:
         end = round(board.season[1].timestamp() * 1000)
-        return end if end <= moment else 0
+        return (end, FOREVER) if end <= moment else (0, end)
     span = span_at(board, window, moment)
-    return span.start if span is not None else 0
+    return (span.start, span.end) if span is not None else (0, FOREVER)
 
 
 class Closing(Job):
@@ -56,6 +56,8 @@ class Closing(Job):
         #: The number of players in windows that wait, and since when there are as many.
         self._waiting: dict[tuple[int, str, str], tuple[int, int]] = {}
         self._looked: dict[int, int] = {}
+        #: Until when there is nothing to do for a version of a board and a window of it.
+        self._idle: dict[tuple[int, int, str], int] = {}
 
     async def look(self, now: int) -> str:
         return await self._close(now, patiently=True)
@@ -77,10 +79,15 @@ class Closing(Job):
             return []
         due: dict[str, tuple[int, int]] = {}
         for window in board.periods:
-            end = ended_by(board, window, until - board.grace_ms)
+            if patiently and until < self._idle.get((live.id, live.version, window), 0):
+                continue
+            end, after = ends_around(board, window, until - board.grace_ms)
             mark = await self._mark(live, window) if end else None
             if mark is not None and (end > mark or not patiently):
                 due[window] = mark, end
+            else:
+                # Where there is nothing yet, there may be something of the past at any time.
+                self._idle[live.id, live.version, window] = after + board.grace_ms if mark is not None or not end else until + RECHECK
         if not due:
             return []
         found = _Found(self.parts, live, due, behind_mark=patiently)
@@ -146,7 +153,7 @@ class _Found:
 
     async def look(self) -> None:
         """Bring the board up to date, and find the windows that are not closed yet."""
-        catalog, ledger, engine, applier, writer, spool, _ = self._parts
+        catalog, ledger, engine, applier, writer, spool = self._parts[:6]
         live = self._live
         try:
             self._upto = await bring_together(ledger, engine, applier, writer, spool, live)

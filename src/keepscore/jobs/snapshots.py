@@ -53,7 +53,7 @@ class Snapshots(Job):
         span = span_at(live.board, window, moment)
         found = False
         if span is not None:
-            _, ledger, engine, applier, writer, spool, _ = self.parts
+            _, ledger, engine, applier, writer, spool = self.parts[:6]
             await bring_together(ledger, engine, applier, writer, spool, live)
             taken = now if late else moment
             series = Series("snapshot", moment // 1000, taken, taken)

@@ -6,8 +6,6 @@ from keepscore.jobs.base import SECOND, Job
 
 __all__ = ["Keys", "Partitions"]
 
-#: Milliseconds for which an idempotency key is remembered.
-KEEP_KEYS = 7 * 86_400 * SECOND
 #: Keys that are forgotten at a time.
 CHUNK = 1000
 
@@ -24,13 +22,13 @@ class Partitions(Job):
 
 
 class Keys(Job):
-    """Forgets idempotency keys that are older than a week."""
+    """Forgets idempotency keys that are older than the configuration wants, a week by default."""
 
     name = "forget keys"
     every = 3600 * SECOND
 
     async def run(self, now: int) -> str:
         forgotten = 0
-        while count := await self.parts.ledger.forget_keys(now - KEEP_KEYS, CHUNK):
+        while count := await self.parts.ledger.forget_keys(now - self.parts.keep_keys, CHUNK):
             forgotten += count
         return f"forgot {forgotten} idempotency keys" if forgotten else ""
