@@ -48,9 +48,12 @@ class _Task:
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        self._clock = job.parts.clock
         self.lock = asyncio.Lock()
         self.due = 0.0
         self.kept = float("-inf")
+        #: What the last run did, if it did something.
+        self.done: str | None = None
         self.status = JobStatus(job.name, job.every / SECOND)
 
     async def run(self, call: Callable[[int], Awaitable[str]], now: int) -> bool:
@@ -67,12 +70,14 @@ class _Task:
                 if status.failures:
                     log.error("the keeper's job %r works again, after %d failures", status.name, status.failures)
                 status.failures, status.error = 0, None
-        status.last_run = _text(now)
-        status.result = done or status.result
+        ended = self._clock()
+        status.last_run = _text(ended)
+        self.done = done or None
+        status.result = self.done or status.result
         status.every = self.job.every / SECOND
         pause = min(SECOND << min(status.failures - 1, 10), self.job.patience) if status.failures else self.job.every
         self.due = asyncio.get_running_loop().time() + pause / SECOND
-        status.next_run = _text(now + pause)
+        status.next_run = _text(ended + pause)
         return bool(done) or before != (status.failures, status.error)
 
     def _fail(self, exc: Exception) -> None:
@@ -167,6 +172,9 @@ class Keeper:
         time = asyncio.get_running_loop().time()
         if task.job.for_leader and (told or time - task.kept >= KEEP):
             try:
+                if task.status.result is None:
+                    # What it did before this process began is worth telling still.
+                    task.status = await self._status(task)
                 await self._parts.ledger.put_value(f"keeper:{task.job.name}", msgspec.json.encode(task.status))
                 task.kept = time
             except KeepscoreError as exc:
@@ -183,17 +191,20 @@ class Keeper:
             return task.status
         kept = await self._parts.ledger.value(f"keeper:{task.job.name}")
         told = None if kept is None else _decode(kept)
-        return task.status if told is None or (task.status.last_run or "") >= (told.last_run or "") else told
+        if told is None or (task.status.last_run or "") < (told.last_run or ""):
+            return told or task.status
+        return msgspec.structs.replace(task.status, result=task.status.result or told.result)
 
     async def run_once(self, now: datetime | str | None = None) -> KeeperRun:
         """Do all jobs of the one that leads, as they are due at a moment that has passed (default: now)."""
         moment = self._moment(now)
+        ran = []
         for task in self._tasks:
             if task.job.for_leader:
-                task.status.result = None
                 await task.run(task.job.run, moment)
+                ran.append(msgspec.structs.replace(task.status, result=task.done))
                 await self._keep(task, told=True)
-        return KeeperRun(_text(moment), [task.status for task in self._tasks if task.job.for_leader])
+        return KeeperRun(_text(moment), ran)
 
     def _moment(self, given: datetime | str | None) -> int:
         now = self._parts.clock()
