@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: run test faults lint check bench bench-redis bench-postgres sync format clean
+.PHONY: run test faults lint check bench bench-redis bench-postgres bench-close sync format clean
 
 run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
 	$(BIN)/keepscore serve --config examples/demo.toml
@@ -36,6 +36,9 @@ bench-redis: .venv/benched   ## Measure the engine on Redis beside bare Redis an
 bench-postgres: .venv/benched   ## Measure the ledger in PostgreSQL, with the engine on Redis, beside bare asyncpg; and a rebuild.
 	@command -v wrk >/dev/null || { echo "make bench-postgres needs wrk: apt-get install wrk"; exit 1; }
 	$(BIN)/python -m benchmarks.postgres_ledger
+
+bench-close: .venv/benched .venv/tested   ## Measure how long clients wait while a window of a million players is closed, and archives beside bare inserts.
+	$(BIN)/python -m benchmarks.closing
 
 sync: .venv/linted     ## Write src/keepscore/sync.py anew from the async library.
 	$(BIN)/python tools/write_sync.py

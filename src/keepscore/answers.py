@@ -19,6 +19,9 @@ __all__ = [
     "BoardEvents",
     "Count",
     "Difference",
+    "JobStatus",
+    "KeeperRun",
+    "KeeperStatus",
     "Lookup",
     "PastPlace",
     "PlayerEvents",
@@ -31,6 +34,7 @@ __all__ = [
     "Receipt",
     "RecordedEvent",
     "Rejection",
+    "Revision",
     "Standing",
     "Top",
     "Verification",
@@ -372,6 +376,45 @@ class Verification(msgspec.Struct):
     def ok(self) -> bool:
         """Whether nothing differs."""
         return not self.differences
+
+
+class JobStatus(msgspec.Struct):
+    """What became of a job of the keeper. `every` is in seconds; `failures` counts those since it last worked."""
+
+    name: str
+    every: float
+    last_run: str | None = None
+    next_run: str | None = None
+    failures: int = 0
+    error: str | None = None
+    result: str | None = None
+
+
+class KeeperStatus(msgspec.Struct):
+    """The jobs of the keeper, and whether this process does those of which one of all does."""
+
+    leader: bool
+    now: str
+    jobs: list[JobStatus]
+
+
+class KeeperRun(msgspec.Struct):
+    """What the jobs of the keeper did as of a moment."""
+
+    now: str
+    jobs: list[JobStatus]
+
+
+class Revision(msgspec.Struct):
+    """A correction of the standings of a closed window."""
+
+    board: str
+    window: str
+    window_id: str
+    number: int
+    taken: str
+    total_players: int
+    digest: str
 
 
 #: An answer as JSON. Scores with decimals are written out as numbers, digit by digit.

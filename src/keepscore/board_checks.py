@@ -14,12 +14,24 @@ from cronsim import CronSim, CronSimError
 from keepscore.decay import MAX_HALF_LIFE, MIN_HALF_LIFE
 from keepscore.durations import duration_ms
 
-__all__ = ["brief", "check_cron", "check_movement", "check_template", "check_type", "half_life_of", "season_moment"]
+__all__ = [
+    "SCHEDULES",
+    "brief",
+    "check_cron",
+    "check_movement",
+    "check_schedule",
+    "check_template",
+    "check_type",
+    "half_life_of",
+    "season_moment",
+]
 
 #: Characters of a value that a message shows.
 MAX_SHOWN = 200
 #: Years in which a season may start and end: from the first moment that is taken to before dates run out.
 FIRST_YEAR, LAST_YEAR = 1970, 9990
+#: Schedules that have a name, and the cron expression of each; a week begins when the board says so.
+SCHEDULES = {"hourly": "0 * * * *", "daily": "0 0 * * *", "weekly": "0 0 * * {week_start}", "monthly": "0 0 1 * *"}
 
 #: The shortest time against which movement is told, in milliseconds.
 MIN_MOVEMENT = 60_000
@@ -102,6 +114,15 @@ def check_cron(cron: str) -> None:
         raise ValueError(example) from None
     if first is None:
         raise ValueError(f"it never comes; {example}")
+
+
+def check_schedule(schedule: str) -> None:
+    """Check that something is `hourly`, `daily`, `weekly`, `monthly` or a cron expression."""
+    if schedule not in SCHEDULES:
+        try:
+            check_cron(schedule)
+        except ValueError as exc:
+            raise ValueError(f"write {', '.join(SCHEDULES)}, or a cron expression: {exc}") from None
 
 
 def half_life_of(operator: str, order: str, decay: object) -> str:

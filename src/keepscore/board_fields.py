@@ -55,6 +55,7 @@ WINDOW_FIELDS: dict[str, str] = {
     "segment_key": "template of a segment's key, with {board}, {start}, {end}, {segment} and {value}",
     "ttl": "how long a ranking is kept after its last score, such as '48h'; without it, it is kept",
     "archive": "how many of a closed window's standings are archived: a number or 'all'",
+    "snapshot": "when standings are archived while the window goes on: hourly, daily, weekly, monthly or a cron expression",
     "start": "season only: when it starts, a date or a time with an offset",
     "end": "season only: when it ends (not included), a date or a time with an offset",
     "cron": "season only: when a new season starts, as a cron expression in the board's time zone",

@@ -17,7 +17,16 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import force_setattr
 
-from keepscore.board_checks import brief, check_cron, check_movement, check_template, check_type, half_life_of, season_moment
+from keepscore.board_checks import (
+    brief,
+    check_cron,
+    check_movement,
+    check_schedule,
+    check_template,
+    check_type,
+    half_life_of,
+    season_moment,
+)
 from keepscore.board_fields import (
     CHOICES,
     DECAY_FIELDS,
@@ -88,6 +97,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     segment_key: str | None = None
     ttl: str | None = None
     archive: int | Literal["all"] = 1000
+    snapshot: str | None = None
     start: str | None = None
     end: str | None = None
     cron: str | None = None
@@ -223,6 +233,8 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             raise self._wrong(f"{place}.archive", archive, f"allowed: 0 to {MAX_ARCHIVE}, or 'all'")
         if window.ttl is not None:
             self._checked(f"{place}.ttl", window.ttl, duration_ms)
+        if window.snapshot is not None:
+            self._checked(f"{place}.snapshot", window.snapshot, check_schedule)
         if window.key is not None:
             self._checked(f"{place}.key", window.key, partial(check_template, _KEY_FIELDS))
         if window.segment_key is not None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from keepscore.boards import Board, board_from_dict
+from keepscore.durations import duration_ms
 from keepscore.errors import ConfigError, InvalidBoard
 
 __all__ = ["SETTINGS", "Setting", "Settings", "boards_from_file", "load_settings"]
@@ -46,6 +47,7 @@ SETTINGS: dict[str, Setting] = {
     "ledger.url": Setting(
         str, "sqlite:///data/keepscore.db", "where events are kept", "sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
     ),
+    "ledger.keep_keys": Setting(str, "7d", "how long idempotency keys are remembered", "a duration from 1m to 3650d, such as '7d'"),
 }
 
 
@@ -59,6 +61,7 @@ class Settings(NamedTuple):
     default_board: str
     engine: str
     ledger: str
+    keep_keys: str
     boards: list[Board]
 
 
@@ -85,6 +88,7 @@ def load_settings(
         default_board=values["server.default_board"],
         engine=values["engine.url"],
         ledger=values["ledger.url"],
+        keep_keys=values["ledger.keep_keys"],
         boards=boards,
     )
 
@@ -171,8 +175,17 @@ def _checked(name: str, value: Any, where: str) -> Any:
         right = right and 1 <= value <= 65535
     elif name == "server.workers":
         right = right and 1 <= value <= 256
+    elif name == "ledger.keep_keys":
+        right = right and _is_duration(value)
     elif setting.kind is str:
         right = right and bool(value)
     if not right:
         raise ConfigError(f"{where}: {name} = {value!r} cannot be used; allowed: {setting.allowed}. It is {setting.meaning}")
     return value
+
+
+def _is_duration(text: str) -> bool:
+    try:
+        return 60_000 <= duration_ms(text) <= 3650 * 86_400_000
+    except ValueError:
+        return False

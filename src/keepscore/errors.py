@@ -23,7 +23,8 @@
     ├── Conflict
     │   ├── NotIncrementable
     │   ├── VersionConflict
-    │   └── WindowClosed
+    │   ├── WindowClosed
+    │   └── WindowOpen              there are no final standings yet
     ├── Unavailable                 try again later
     │   ├── Overloaded
     │   ├── LedgerUnavailable
@@ -78,6 +79,7 @@ __all__ = [
     "UnknownWindow",
     "VersionConflict",
     "WindowClosed",
+    "WindowOpen",
 ]
 
 
@@ -195,6 +197,10 @@ class VersionConflict(Conflict):
 
 class WindowClosed(Conflict):
     """A score for a window that has ended, its grace included."""
+
+
+class WindowOpen(Conflict):
+    """A window whose standings are not final yet."""
 
 
 class Unavailable(KeepscoreError):

@@ -1,197 +1,235 @@
-"""Lifecycle jobs: checkpoints, and rankings whose time has come. Every job may be cut short and done again."""
+"""The keeper: does the jobs of one process when they are due, and those of all processes where it leads.
+
+A job that fails is tried again after a pause that doubles each time; that it fails is told once, and again when it works. What became of
+the jobs is kept in the ledger, so that every process can tell.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from itertools import count, islice
-from operator import itemgetter
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 
-from keepscore.applier import Applier
-from keepscore.catalog import Catalog, LiveBoard
-from keepscore.engines.base import Dirty, InProcessEngine, RankingEngine
-from keepscore.errors import KeepscoreError
-from keepscore.ledgers.base import Checkpoint, Ledger, Slot
-from keepscore.replay import fold_for_checkpoint
-from keepscore.scoring import State
-from keepscore.writer import Writer
+import msgspec
+
+from keepscore.answers import JobStatus, KeeperRun, KeeperStatus, Revision
+from keepscore.catalog import LiveBoard
+from keepscore.errors import InvalidTime, KeepscoreError
+from keepscore.jobs.base import SECOND, Job, Parts
+from keepscore.jobs.baselines import Baselines
+from keepscore.jobs.checking import Checking
+from keepscore.jobs.checkpoints import Checkpoints
+from keepscore.jobs.closing import Closing
+from keepscore.jobs.gaps import Gaps
+from keepscore.jobs.revising import revise_window
+from keepscore.jobs.snapshots import Snapshots
+from keepscore.jobs.tidying import Keys, Partitions
+from keepscore.jobs.upkeep import CatchingUp, Expiry, Refreshing
+from keepscore.ledgers.base import Checkpoint
 
 __all__ = ["Keeper"]
 
-#: Events after which a checkpoint is due: the most that a start has to fold in.
-CHECKPOINT_EVENTS = 200_000
-#: States that one transaction of a checkpoint writes, so that submissions get their turn between two.
-CHUNK = 1000
-#: Seconds between two looks at what is due, and between two tries of what failed.
+#: Seconds between two looks at what is due.
 PAUSE = 1.0
-#: Rounds between two checkpoints of rankings that are elsewhere, and while they cannot be reached.
-CHECKPOINT_ROUNDS, CHECKPOINT_ROUNDS_AWAY = 30, 2
-#: Rounds between two looks for what an engine elsewhere has dropped.
-TIDY = 60
-#: Milliseconds after which a writer that gets no further with what it has recorded is taken for dead.
-GAP_MS = 3000
+#: Seconds between two tries to become the one that does the jobs of all.
+LEAD = 3.0
+#: Seconds after which what became of a job is kept in the ledger, though nothing has changed.
+KEEP = 60.0
+#: Seconds that a job has to come to an end when the process stops; then it is cut short.
+GRACE = 5.0
 
 log = logging.getLogger(__name__)
+_decode = msgspec.json.Decoder(JobStatus).decode
+
+
+class _Task:
+    """A job, when it is due by the loop's clock (which nobody sets), and what became of it."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._clock = job.parts.clock
+        self.lock = asyncio.Lock()
+        self.due = 0.0
+        self.kept = float("-inf")
+        #: What the last run did, if it did something.
+        self.done: str | None = None
+        self.status = JobStatus(job.name, job.every / SECOND)
+
+    async def run(self, call: Callable[[int], Awaitable[str]], now: int) -> bool:
+        """Do the job; answer whether there is something to tell."""
+        status = self.status
+        before = status.failures, status.error
+        async with self.lock:
+            try:
+                done = await call(now)
+            except Exception as exc:
+                self._fail(exc)
+                done = ""
+            else:
+                if status.failures:
+                    log.error("the keeper's job %r works again, after %d failures", status.name, status.failures)
+                status.failures, status.error = 0, None
+        ended = self._clock()
+        status.last_run = _text(ended)
+        self.done = done or None
+        status.result = self.done or status.result
+        status.every = self.job.every / SECOND
+        pause = min(SECOND << min(status.failures - 1, 10), self.job.patience) if status.failures else self.job.every
+        self.due = asyncio.get_running_loop().time() + pause / SECOND
+        status.next_run = _text(ended + pause)
+        return bool(done) or before != (status.failures, status.error)
+
+    def _fail(self, exc: Exception) -> None:
+        text = str(exc) if isinstance(exc, KeepscoreError) else f"{type(exc).__name__}: {exc}"
+        if self.status.error != text:
+            log.error("the keeper's job %r failed: %s", self.status.name, text, exc_info=None if isinstance(exc, KeepscoreError) else exc)
+        self.status.failures += 1
+        self.status.error = text
 
 
 class Keeper:
     """Does the jobs of one process."""
 
-    def __init__(
-        self, catalog: Catalog, ledger: Ledger, engine: RankingEngine, applier: Applier, writer: Writer, clock: Callable[[], int]
-    ) -> None:
-        self._catalog = catalog
-        self._ledger = ledger
-        self._engine = engine
-        self._applier = applier
-        self._writer = writer
-        self._clock = clock
-        #: The first checkpoint of the series that each board's states are in.
-        self._bases: dict[int, int] = {}
-        #: How often each board was loaded: a checkpoint under way while that happens is not the new rankings'.
-        self._loads: dict[int, int] = {}
-        self._checkpointed = 0
-        self._failure = ""
-        #: Board, writer and position of those that have recorded more than is applied, and since when.
-        self._gaps: dict[tuple[int, int, int], int] = {}
-        #: Called to take up what other processes have changed, where there may be others.
-        self.refresh: Callable[[], Awaitable[None]] | None = None
+    def __init__(self, parts: Parts, refresh: Callable[[], Awaitable[None]]) -> None:
+        self._parts = parts
+        catching_up = CatchingUp(parts)
+        self._checkpoints = Checkpoints(parts, lambda: not catching_up.together)
+        jobs: list[Job] = [
+            Expiry(parts),
+            Closing(parts),
+            Snapshots(parts),
+            Baselines(parts),
+            self._checkpoints,
+            Keys(parts),
+            Partitions(parts),
+            Checking(parts),
+        ]
+        if parts.is_shared:
+            jobs = [Refreshing(parts, refresh), catching_up, Gaps(parts), *jobs]
+        self._tasks = [_Task(job) for job in jobs]
+        self._leads = False
+        self._lead_due = 0.0
         self._stopping = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._loops: list[asyncio.Task[None]] = []
 
     def rests_on(self, live: LiveBoard, checkpoint: Checkpoint | None) -> None:
-        """A board was loaded from a checkpoint, or (None) from all of its events, and the next checkpoint is to hold everything."""
-        self._loads[live.id] = self._loads.get(live.id, 0) + 1
-        self._bases.pop(live.id, None)
-        if checkpoint is not None:
-            self._bases[live.id] = checkpoint.base
+        """A board was loaded from a checkpoint, or (None) from all of its events."""
+        self._checkpoints.rests_on(live, checkpoint)
+
+    async def checkpoint(self) -> None:
+        """Bring the checkpoints of all boards up to date."""
+        await self._checkpoints.run(self._parts.clock())
 
     def start(self) -> None:
         """Begin to look after things."""
-        self._task = asyncio.get_running_loop().create_task(self._run(), name="keepscore-keeper")
+        for slow in (False, True):
+            loop = self._look_after([task for task in self._tasks if task.job.is_slow == slow])
+            self._loops.append(asyncio.get_running_loop().create_task(loop, name=f"keepscore-keeper-{'slow' if slow else 'quick'}"))
 
     async def stop(self) -> None:
-        """Finish the job under way, leave a checkpoint for the next start, and stop."""
-        if self._task is not None:
-            self._stopping.set()
-            await self._task
-            if isinstance(self._engine, InProcessEngine):
-                await self._do(self.checkpoint())
+        """Finish the jobs under way, leave a checkpoint for the next start, and stop."""
+        if not self._loops:
+            return
+        self._stopping.set()
+        _, busy = await asyncio.wait(self._loops, timeout=GRACE)
+        for loop in busy:
+            # Every job may be cut short: the next process does the rest.
+            loop.cancel()
+        await asyncio.gather(*busy, return_exceptions=True)
+        if not self._parts.is_shared:
+            (task,) = [task for task in self._tasks if task.job is self._checkpoints]
+            await task.run(task.job.run, self._parts.clock())
 
-    async def _run(self) -> None:
-        for round_ in count():
-            if self._stopping.is_set():
-                return
-            shared = not isinstance(self._engine, InProcessEngine)
-            together = True
-            if shared and self.refresh is not None:
-                await self._do(self.refresh())
-            if shared:
-                together = await self._do(self._writer.catch_up()) and await self._do(self.close_gaps())
-            # An engine elsewhere drops what is due by itself, and is only tidied up.
-            if not shared or round_ % TIDY == 0:
-                await self._do(self._engine.expire(self._clock()))
-            fresh = isinstance(self._engine, InProcessEngine) and any(live.id not in self._bases for live in self._catalog)
-            # Without an engine the checkpoint is what readers get.
-            due = shared and round_ % (CHECKPOINT_ROUNDS if together else CHECKPOINT_ROUNDS_AWAY) == 1
-            if fresh or due or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
-                await self._do(self.checkpoint())
+    async def _look_after(self, tasks: list[_Task]) -> None:
+        time = asyncio.get_running_loop().time
+        while not self._stopping.is_set():
+            for task in tasks:
+                if self._stopping.is_set():
+                    return
+                if task.due <= time() and (not task.job.for_leader or await self._lead()):
+                    told = await task.run(task.job.look, self._parts.clock())
+                    await self._keep(task, told)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), PAUSE)
 
-    async def _do(self, job: Awaitable[None]) -> bool:
-        """Do a job; answer whether it was done."""
+    async def _lead(self) -> bool:
+        """Whether this process does the jobs of all."""
+        time = asyncio.get_running_loop().time()
+        if self._leads or self._lead_due <= time:
+            self._lead_due = time + LEAD
+            try:
+                leads = await self._parts.ledger.lead()
+            except KeepscoreError:
+                # Then there is nothing to do for the one that leads, either; the other jobs tell.
+                leads = False
+            if leads and not self._leads and self._parts.is_shared:
+                log.info("this process does the keeper's jobs for all")
+            self._leads = leads
+        return self._leads
+
+    async def _keep(self, task: _Task, told: bool) -> None:
+        """Keep what became of a job in the ledger."""
+        time = asyncio.get_running_loop().time()
+        if task.job.for_leader and (told or time - task.kept >= KEEP):
+            try:
+                if task.status.result is None:
+                    # What it did before this process began is worth telling still.
+                    task.status = await self._status(task)
+                await self._parts.ledger.put_value(f"keeper:{task.job.name}", msgspec.json.encode(task.status))
+                task.kept = time
+            except KeepscoreError as exc:
+                log.debug("what became of the job %r is not kept: %s", task.job.name, exc)
+
+    # -- on demand ------------------------------------------------------------------------------------------------------
+
+    async def status(self) -> KeeperStatus:
+        """All jobs: when they ran, when they run next, and what became of them."""
+        return KeeperStatus(self._leads, _text(self._parts.clock()), [await self._status(task) for task in self._tasks])
+
+    async def _status(self, task: _Task) -> JobStatus:
+        if not task.job.for_leader:
+            return task.status
+        kept = await self._parts.ledger.value(f"keeper:{task.job.name}")
+        told = None if kept is None else _decode(kept)
+        if told is None or (task.status.last_run or "") < (told.last_run or ""):
+            return told or task.status
+        return msgspec.structs.replace(task.status, result=task.status.result or told.result)
+
+    async def run_once(self, now: datetime | str | None = None) -> KeeperRun:
+        """Do all jobs of the one that leads, as they are due at a moment that has passed (default: now)."""
+        moment = self._moment(now)
+        ran = []
+        for task in self._tasks:
+            if task.job.for_leader:
+                await task.run(task.job.run, moment)
+                ran.append(msgspec.structs.replace(task.status, result=task.done))
+                await self._keep(task, told=True)
+        return KeeperRun(_text(moment), ran)
+
+    def _moment(self, given: datetime | str | None) -> int:
+        now = self._parts.clock()
+        if given is None:
+            return now
         try:
-            await job
-            return True
-        except KeepscoreError as exc:
-            # Once, not every second.
-            if self._failure != str(exc):
-                log.warning("a job of the keeper failed: %s", exc)
-            self._failure = str(exc)
-        except Exception:
-            log.exception("a job of the keeper failed")
-        return False
+            moment = datetime.fromisoformat(given) if isinstance(given, str) else given
+            if moment.tzinfo is None:
+                raise ValueError
+            ms = round(moment.timestamp() * 1000)
+        except (ValueError, OverflowError):
+            raise InvalidTime(f"now = {str(given)!r} is not a time with an offset: write it as in '2026-11-16T00:00:00Z'") from None
+        if not 0 <= ms <= now:
+            raise InvalidTime(f"now = {str(given)!r} lies before 1970 or in the future, in which nothing can be closed yet")
+        return ms
 
-    async def close_gaps(self) -> None:
-        """Apply what a writer that is no more has recorded and not applied. Whoever is alive gets there by itself."""
-        now = self._clock()
-        for live in self._catalog:
-            applied = await self._engine.applied(live.id)
-            recorded = await self._ledger.positions(live.id) if applied is not None else {}
-            behind = {(live.id, writer, n): now for writer, last in recorded.items() if (n := (applied or {}).get(writer, 0)) < last}
-            since = {gap: self._gaps.get(gap, now) for gap in behind}
-            self._gaps = {gap: when for gap, when in self._gaps.items() if gap[0] != live.id} | since
-            if any(now - when >= GAP_MS for when in since.values()):
-                log.warning("board %r: events of a writer that is gone are applied", live.name)
-                await self._applier.catch_up(live)
-
-    async def checkpoint(self) -> None:
-        """Bring the ledger's checkpoint of every board up to date. O(states changed since the last)."""
-        engine = self._engine
-        self._checkpointed = self._writer.recorded
-        if not isinstance(engine, InProcessEngine):
-            await self._checkpoint_from_ledger()
-            return
-        for name in [live.name for live in self._catalog]:
-            async with self._writer.quiet:
-                # Looked up again: definitions change and boards go while others are checkpointed.
-                live = self._catalog.get(name)
-                # Players who are not right yet would be kept as they are.
-                dirty = await engine.dirty(live.id) if live and not await engine.late(live.id) else None
-            if live and dirty and (dirty.states or dirty.dropped or live.id not in self._bases):
-                await self._checkpoint(engine, live, dirty)
-
-    async def _checkpoint_from_ledger(self) -> None:
-        """The same where the rankings are elsewhere, and many processes change them: from the events since the last checkpoint."""
-        if not await self._ledger.lead():
-            return
-        for live in list(self._catalog):
-            dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
-            self._bases.pop(live.id, None)
-            if point is not None:
-                self._bases[live.id] = point.base
-            if point is None or dirty.states or dirty.dropped:
-                await self._write_checkpoint(live, dirty)
-
-    async def _checkpoint(self, engine: InProcessEngine, live: LiveBoard, dirty: Dirty) -> None:
-        loads = self._loads.get(live.id)
-        try:
-            base = await self._write_checkpoint(live, dirty)
-        except BaseException:
-            # What was taken out of the engine's list of changes is in no checkpoint: the next has to hold everything.
-            if self._catalog.get(live.name):
-                await engine.touch(live.id)
-                self._bases.pop(live.id, None)
-            raise
-        if self._loads.get(live.id) == loads:
-            self._bases[live.id] = base
-
-    async def _write_checkpoint(self, live: LiveBoard, dirty: Dirty) -> int:
-        """Write what changed; answer the base of the series that the checkpoint is in."""
-        complete = live.id not in self._bases
-        point = await self._ledger.begin_checkpoint(live.id, live.meaning, dirty.applied, self._bases.get(live.id), self._clock())
-        # First what is gone: a ranking that began anew must not find its old states.
-        for ranking in dirty.dropped:
-            await self._trim(live, Slot(*ranking[1:]), point.number)
-        for ranking, states in dirty.states.items():
-            for chunk in _chunks(states):
-                await self._ledger.write_checkpoint(live.id, point.number, Slot(*ranking[1:]), chunk)
-        expiries = {Slot(*ranking[1:]): expiry for ranking, expiry in dirty.expiries.items()}
-        await self._ledger.finish_checkpoint(live.id, point.number, expiries)
-        for slot in await self._ledger.checkpoint_slots(live.id) if complete else ():
-            await self._trim(live, slot, point.base)
-        return point.base
-
-    async def _trim(self, live: LiveBoard, slot: Slot, below: int) -> None:
-        while await self._ledger.trim_checkpoint(live.id, slot, below, CHUNK) == CHUNK:
-            pass
+    async def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
+        """Correct the standings of a closed window: they are archived again from the ledger, as the next revision."""
+        live = self._parts.catalog[board]
+        made = await revise_window(self._parts, live, window, window_id, reason, self._parts.clock())
+        return Revision(board, *made.slot[:2], made.number, _text(made.taken), made.players, made.digest)
 
 
-def _chunks(states: Iterable[tuple[str, State | None]]) -> Iterator[list[tuple[str, State | None]]]:
-    # In the order of the table's key, neighbours share pages: fewer of them are written.
-    rest = iter(sorted(states, key=itemgetter(0)))
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk
+def _text(moment: int) -> str:
+    """A moment as answers tell it, always with milliseconds, so that texts sort as moments do."""
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

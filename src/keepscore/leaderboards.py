@@ -17,12 +17,15 @@ from keepscore.answers import (
     Around,
     BatchReceipt,
     Count,
+    KeeperRun,
+    KeeperStatus,
     Lookup,
     PlayerPlace,
     Profile,
     Rebuild,
     Receipt,
     Rejection,
+    Revision,
     Top,
     Verification,
 )
@@ -33,10 +36,12 @@ from keepscore.care import Care
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.connect import engine_from_url, feed_for, ledger_from_url
 from keepscore.definitions import Definitions
+from keepscore.durations import duration_ms
 from keepscore.engines.base import InProcessEngine
 from keepscore.entries import Entry, check_entry, merged_answer
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.guard import check_key, check_name, check_player, check_submission
+from keepscore.jobs.base import Parts
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.lookback import Lookback
@@ -80,8 +85,9 @@ class Leaderboards(Lookback):
     [(1, 'bob', 1700), (2, 'alice', 1500)]
     """
 
-    def __init__(self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int]) -> None:
+    def __init__(self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int], keep_keys: str) -> None:
         self.clock = clock
+        self._keep_keys = duration_ms(keep_keys)
         self._engine = engine_from_url(engine, clock)
         self.ledger = ledger_from_url(ledger, shared=not isinstance(self._engine, InProcessEngine))
         self._configured = list(boards)
@@ -96,9 +102,13 @@ class Leaderboards(Lookback):
         engine: str = "embedded://",
         boards: Iterable[Board] = (),
         clock: Callable[[], int] = now_ms,
+        keep_keys: str = "7d",
     ) -> Leaderboards:
-        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows."""
-        return cls(ledger, engine, boards, clock)
+        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+
+        `keep_keys` is how long idempotency keys are remembered.
+        """
+        return cls(ledger, engine, boards, clock, keep_keys)
 
     async def __aenter__(self) -> Leaderboards:
         number = await self.ledger.open(self.clock())
@@ -112,7 +122,8 @@ class Leaderboards(Lookback):
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
             self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
             self._as_of = AsOf(self.ledger, self.clock, self.reader.names)
-            self._keeper = Keeper(self._catalog, self.ledger, self._engine, self._applier, self._writer, self.clock)
+            parts = Parts(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock, self._keep_keys)
+            self._keeper = Keeper(parts, self._refresh)
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
             )
@@ -122,7 +133,6 @@ class Leaderboards(Lookback):
             )
             self._applier.reloaded = self._keeper.rests_on
             self._applier.refresh = self._definitions.adopt
-            self._keeper.refresh = self._refresh
             await self._definitions.load(self._configured)
             await self._spool.drain()
             await self._learn_names()
@@ -387,6 +397,18 @@ class Leaderboards(Lookback):
         `progress` is called now and then with what is being done, how much of it is done, and how much there is.
         """
         return await self._care.rebuild(board, progress)
+
+    async def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
+        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
+        return await self._keeper.revise(board, window, window_id, reason)
+
+    async def keeper_status(self) -> KeeperStatus:
+        """The jobs of the keeper: when each ran and runs next, and what became of it."""
+        return await self._keeper.status()
+
+    async def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
+        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        return await self._keeper.run_once(now)
 
     async def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

@@ -62,14 +62,21 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
     return fold_all(live.board, [event for event in events if _counts(live, event, ranking, upto)])
 
 
-async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions, progress: Progress = no_progress) -> Folded:
-    """The fold of a board's events up to the given positions. O(events), and all states are in memory."""
+async def fold_ledger(
+    ledger: Ledger, live: LiveBoard, upto: Positions, progress: Progress = no_progress, start: int = 0, end: int = FOREVER
+) -> Folded:
+    """The fold of a board's events up to the given positions. O(events), and all states are in memory.
+
+    With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part.
+    """
     folder = _Folder(live)
     total = sum(upto.values())
     async with aclosing(_ahead(ledger.events(live.id, {}))) as chunks:
         async for events in chunks:
-            folder.add(event for event in events if event.n <= upto.get(event.writer, 0))
+            folder.add(event for event in events if start <= event.at < end and event.n <= upto.get(event.writer, 0))
             progress("folding events", folder.events, total)
+            # Not all at once: others want to go on.
+            await asyncio.sleep(0)
     await folder.settle(ledger, upto)
     return Folded(folder.states, folder.expiries, folder.events)
 

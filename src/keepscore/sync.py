@@ -19,6 +19,8 @@ from keepscore.answers import (
     BatchReceipt,
     BoardEvents,
     Count,
+    KeeperRun,
+    KeeperStatus,
     Lookup,
     PlayerEvents,
     PlayerHistory,
@@ -26,6 +28,7 @@ from keepscore.answers import (
     Profile,
     Rebuild,
     Receipt,
+    Revision,
     Top,
     Verification,
     Windows,
@@ -84,9 +87,13 @@ class Leaderboards:
         engine: str = "embedded://",
         boards: Iterable[Board] = (),
         clock: Callable[[], int] = now_ms,
+        keep_keys: str = "7d",
     ) -> Leaderboards:
-        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows."""
-        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock))
+        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+
+        `keep_keys` is how long idempotency keys are remembered.
+        """
+        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, keep_keys))
 
     def submit(
         self,
@@ -258,6 +265,18 @@ class Leaderboards:
         `progress` is called now and then with what is being done, how much of it is done, and how much there is.
         """
         return self._run(self._async.rebuild(board, progress=progress))
+
+    def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
+        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
+        return self._run(self._async.revise(board, window, window_id, reason))
+
+    def keeper_status(self) -> KeeperStatus:
+        """The jobs of the keeper: when each ran and runs next, and what became of it."""
+        return self._run(self._async.keeper_status())
+
+    def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
+        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        return self._run(self._async.run_keeper(now))
 
     def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

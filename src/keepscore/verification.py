@@ -39,6 +39,14 @@ async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, n
     return await _Comparison(ledger, engine, live, now, quiet).verify()
 
 
+async def verify_player(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, player: str, now: int, quiet: Quiet
+) -> Difference | None:
+    """Compare one player of a ranking with the fold of the player's events. O(those)."""
+    found = await _Comparison(ledger, engine, live, now, quiet).settled(ranking, player)
+    return found[0] if found else None
+
+
 class _Look(NamedTuple):
     """What one look through a ranking found: players to look at again, and what is wrong with the whole of it."""
 
@@ -79,7 +87,7 @@ class _Comparison:
         for suspect in look.suspects:
             if len(self.differences) >= MAX_DIFFERENCES:
                 break
-            self.differences += await self._settled(ranking, suspect, whole)
+            self.differences += await self.settled(ranking, suspect, whole)
         if look.flaws and whole is None:
             # Scores that came in meanwhile look like that, too.
             flaws = await self._flaws_at_rest(ranking)
@@ -149,7 +157,7 @@ class _Comparison:
         # Others write all the time, and nothing can be said.
         return []
 
-    async def _settled(self, ranking: Ranking, player: str, whole: Problem | None) -> list[Difference]:
+    async def settled(self, ranking: Ranking, player: str, whole: Problem | None = None) -> list[Difference]:
         """The difference that one player makes while nothing is on its way, if there is one."""
         live, engine = self.live, self.engine
         async with self.quiet:

@@ -20,6 +20,7 @@ from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, Overloaded
 from keepscore.feeds.base import Feed
 from keepscore.gate import Gate
+from keepscore.guard import check_open
 from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
 from keepscore.planner import Plan, Planner
 from keepscore.quiet import Quiet
@@ -35,6 +36,8 @@ __all__ = ["Writer"]
 GROUP = 1000
 #: Submissions that may wait; more are refused.
 MAX_WAITING = 100_000
+#: Milliseconds after which a submission that has waited is checked once more.
+STALE = 2000
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +104,11 @@ class Writer:
         self._size += len(ticket.submissions)
         self._wake.set()
         return ticket.answer
+
+    async def flush(self) -> None:
+        """Wait until all that was submitted before is recorded, and applied where the engine answers."""
+        if self._task is not None and not self._task.done():
+            await self.submit(Ticket([], [], None, False, True, asyncio.get_running_loop().create_future()))
 
     async def _run(self) -> None:
         while True:
@@ -312,9 +320,13 @@ class Writer:
         increments = any(submission.kind != "score" for ticket in tickets for _, submission in ticket.submissions)
         planner = Planner(self._catalog, self._engine, self._ledger, self._applier.number, self._counts, increments)
         plans: dict[int, Plan] = {}
+        now = self._clock()
         for ticket in tickets:
             for index, submission in list(ticket.submissions):
                 try:
+                    if now - submission.received > STALE and not submission.backfill:
+                        # It has waited so long that its window may have been closed.
+                        check_open(submission.live, submission.route, submission.at, now)
                     plans[id(submission)] = await planner.plan(submission, ticket.ranked)
                 except KeepscoreError as exc:
                     if ticket.claim is not None and (known := await self._ledger.claimed(ticket.claim)):

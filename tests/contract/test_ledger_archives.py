@@ -1,7 +1,8 @@
 import pytest
 
 from keepscore.boards import Board
-from keepscore.ledgers.base import Archived, Slot
+from keepscore.errors import LedgerUnavailable
+from keepscore.ledgers.base import Archived, Claim, Slot
 from keepscore.scoring import Event
 
 WEEK, SLICE = Slot("weekly", "2026-W46", ""), Slot("weekly", "2026-W46", "region:eu")
@@ -77,3 +78,40 @@ async def test_the_times_of_events(ledger):
     assert await ledger.first_event(1) == 100
     assert await ledger.has_events(1, 400, 501)
     assert not await ledger.has_events(1, 101, 500)
+
+
+async def test_two_that_make_the_same_archive(ledger):
+    """Whoever began first finds out that the other has begun it anew; no row is left of the first."""
+    first = await ledger.begin_archive(1, WEEK, "closed", 1, 5)
+    await ledger.write_archive(first, ROWS[:3])
+    second = await ledger.begin_archive(1, WEEK, "closed", 1, 5)
+    await ledger.write_archive(first, ROWS[3:])
+    with pytest.raises(LedgerUnavailable, match="another process"):
+        await ledger.finish_archive(first, 7, 7, "abc")
+    await ledger.write_archive(second, ROWS)
+    await ledger.finish_archive(second, 7, 7, "abc")
+    assert await ledger.archive_rows(first, 0, 100) == []
+    # What is complete does not change.
+    await ledger.write_archive(second, [Archived(8, 8, 8, "p8", 1, 1)])
+    with pytest.raises(LedgerUnavailable):
+        await ledger.finish_archive(second, 8, 8, "def")
+    with pytest.raises(LedgerUnavailable):
+        await ledger.begin_archive(1, WEEK, "closed", 1, 5)
+    assert await ledger.archive_rows(second, 0, 100) == ROWS
+    assert [(one.players, one.digest) for one in await ledger.archives(1)] == [(7, "abc")]
+
+
+async def test_keys_are_forgotten_by_age(ledger):
+    await ledger.put_board(Board("b"), True, 0)
+    for n in range(1, 6):
+        await ledger.append([Event(1, 1, n, "p", "score", 1, 0, 1000 * n)], [Claim(1, f"key{n}", b"f")], {})
+    assert [await ledger.forget_keys(4000, 2) for _ in range(3)] == [2, 1, 0]
+    known = [await ledger.claimed(Claim(1, f"key{n}", b"f")) is not None for n in range(1, 6)]
+    assert known == [False, False, False, True, True]
+
+
+async def test_room_is_made_once(ledger):
+    now = 1_900_000_000_000
+    made = await ledger.prepare(now)
+    assert made in ([], ["events_2030_03", "events_2030_04", "events_2030_05"])
+    assert await ledger.prepare(now) == []

@@ -13,7 +13,7 @@ from tests.service.running import run
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["serve", "boards list", "boards show", "boards apply", "submit", "increment", "top", "rank", "around", "verify", "rebuild"]
-COMMANDS += ["import", "export", "migrate", "events", "version"]
+COMMANDS += ["import", "export", "migrate", "events", "version", "keeper", "keeper status", "keeper run-once", "revise"]
 
 
 def configured(directory: Path, text: str) -> str:
@@ -84,9 +84,10 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_no_command_is_left_out(tmp_path: Path) -> None:
-    shown = [run(*group, "--help", cwd=tmp_path).stdout for group in ([], ["boards"])]
-    names = [re.findall(r"^│ ([a-z]+) ", text, re.MULTILINE) for text in shown]
-    assert {*names[0], *(f"boards {name}" for name in names[1])} == {*COMMANDS, "boards"}
+    shown = [run(*group, "--help", cwd=tmp_path).stdout for group in ([], ["boards"], ["keeper"])]
+    names = [re.findall(r"^│ ([a-z-]+) ", text, re.MULTILINE) for text in shown]
+    found = {*names[0], *(f"boards {name}" for name in names[1]), *(f"keeper {name}" for name in names[2])}
+    assert {name for name in found if " -" not in name and not name.startswith("-")} == {*COMMANDS, "boards"}
 
 
 def test_the_demo_configuration_is_right() -> None:

@@ -11,6 +11,7 @@ from keepscore.ordering import Row
 from keepscore.scoring import Event, State
 
 __all__ = [
+    "TAKEN_OVER",
     "Ahead",
     "Answered",
     "Archive",
@@ -24,6 +25,10 @@ __all__ = [
     "Profile",
     "Slot",
 ]
+
+
+#: What an archive that cannot be finished has come to.
+TAKEN_OVER = "another process has begun the same archive anew: it is finished there"
 
 
 class BoardRecord(NamedTuple):
@@ -199,6 +204,10 @@ class Ledger(ABC):
         """End a board's life. Its events stay, and a later board of that name does not have them."""
 
     @abstractmethod
+    async def audit(self, action: str, board: str, detail: Mapping[str, object], now: int) -> None:
+        """Note that this process did something to a board."""
+
+    @abstractmethod
     async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None, now: int) -> Checkpoint:
         """Begin a checkpoint that includes the events up to these positions, on top of `base`, or (None) a complete new one."""
 
@@ -251,11 +260,14 @@ class Ledger(ABC):
 
     @abstractmethod
     async def write_archive(self, archive: int, rows: Sequence[Archived]) -> None:
-        """Archive some rows."""
+        """Archive some rows; nothing happens to an archive that was dropped or finished meanwhile."""
 
     @abstractmethod
     async def finish_archive(self, archive: int, players: int, kept: int, digest: str) -> None:
-        """Declare an archive complete: from now on it is there, and does not change."""
+        """Declare an archive complete: from now on it is there, and does not change.
+
+        Raises LedgerUnavailable where another process has begun it anew, or finished it.
+        """
 
     @abstractmethod
     async def drop_archive(self, archive: int) -> None:
@@ -290,6 +302,14 @@ class Ledger(ABC):
     @abstractmethod
     async def first_event(self, board_id: int) -> int | None:
         """The time of a board's earliest event. O(events of the board)."""
+
+    @abstractmethod
+    async def forget_keys(self, before: int, limit: int) -> int:
+        """Forget up to `limit` idempotency keys that were claimed before a moment; answer how many."""
+
+    async def prepare(self, now: int) -> list[str]:
+        """Make room for the events of the coming months; answer what was made."""
+        return []
 
     @abstractmethod
     async def lead(self) -> bool:

@@ -143,6 +143,12 @@ class PostgresLedger(PostgresStandings, PostgresArchives):
         rows = await self._connections.read("claimed_key", *claim[:2])
         return Answered(*rows[0]) if rows else None
 
+    async def forget_keys(self, before: int, limit: int) -> int:
+        return len(await self._connections.write(lambda connection: connection.fetch(self._queries["forget_keys"], before, limit)))
+
+    async def prepare(self, now: int) -> list[str]:
+        return await self._connections.transaction(lambda connection: make_partitions(connection, self._queries, months_ahead(now)))
+
     async def save_answers(self, answers: Mapping[Claim, bytes]) -> None:
         await self._write("save_answers", *_columns(answers))
 
@@ -178,7 +184,7 @@ class PostgresLedger(PostgresStandings, PostgresArchives):
                 record = BoardRecord(old.id, version, board, old.meaning if same_meaning else version)
             text = msgspec.json.encode(board.to_dict()).decode()
             await connection.execute(self._queries["put_board"], record.id, record.version, record.meaning, board.name, text, now)
-            await self._audit(connection, now, "put_board", board.name, record.id, record.version)
+            await self._audit(connection, now, "put_board", board.name, {"id": record.id, "version": record.version})
             return record
 
         return await self._connections.transaction(work)
@@ -186,13 +192,16 @@ class PostgresLedger(PostgresStandings, PostgresArchives):
     async def delete_board(self, name: str, now: int) -> None:
         async def work(connection: Any) -> None:
             for row in await connection.fetch(self._queries["delete_board"], now, name):
-                await self._audit(connection, now, "delete_board", name, *row)
+                await self._audit(connection, now, "delete_board", name, {"id": row[0], "version": row[1]})
 
         await self._connections.transaction(work)
 
-    async def _audit(self, connection: Any, now: int, action: str, board: str, board_id: int, version: int) -> None:
-        detail = _encode({"id": board_id, "version": version}).decode()
-        await connection.execute(self._queries["audit"], now, f"writer {self._writer}", action, board, detail)
+    async def audit(self, action: str, board: str, detail: Mapping[str, object], now: int) -> None:
+        await self._connections.write(lambda connection: self._audit(connection, now, action, board, detail))
+
+    async def _audit(self, connection: Any, now: int, action: str, board: str, detail: Mapping[str, object]) -> None:
+        text = _encode(detail).decode()
+        await connection.execute(self._queries["audit"], now, f"writer {self._writer}", action, board, text)
 
     # -- profiles -------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keepscore.ledgers.base import Archive, Archived, Ledger, Slot
+from keepscore.errors import LedgerUnavailable
+from keepscore.ledgers.base import TAKEN_OVER, Archive, Archived, Ledger, Slot
 from keepscore.ledgers.postgres_connections import Connections
 
 __all__ = ["PostgresArchives"]
@@ -30,8 +31,9 @@ class PostgresArchives(Ledger):
         return await self._connections.transaction(work, PATIENCE)
 
     async def _drop(self, connection: Any, archive: int) -> None:
-        await connection.execute(self._queries["drop_archive_rows"], archive)
+        # The rows last: whoever is writing some has the archive locked.
         await connection.execute(self._queries["drop_archive"], archive)
+        await connection.execute(self._queries["drop_archive_rows"], archive)
 
     async def write_archive(self, archive: int, rows: Sequence[Archived]) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in Archived._fields]
@@ -40,7 +42,8 @@ class PostgresArchives(Ledger):
 
     async def finish_archive(self, archive: int, players: int, kept: int, digest: str) -> None:
         sql = self._queries["finish_archive"]
-        await self._connections.write(lambda connection: connection.execute(sql, players, kept, digest, archive))
+        if await self._connections.write(lambda connection: connection.fetchval(sql, players, kept, digest, archive)) is None:
+            raise LedgerUnavailable(TAKEN_OVER)
 
     async def drop_archive(self, archive: int) -> None:
         await self._connections.transaction(lambda connection: self._drop(connection, archive), PATIENCE)

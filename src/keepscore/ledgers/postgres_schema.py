@@ -41,18 +41,19 @@ def months_ahead(now: int) -> list[int]:
     return [_ms(month) for month in found]
 
 
-async def make_partitions(connection: Any, queries: Mapping[str, str], moments: Iterable[int]) -> None:
-    """See that there are partitions for some moments, within the caller's transaction. Appends go on meanwhile."""
+async def make_partitions(connection: Any, queries: Mapping[str, str], moments: Iterable[int]) -> list[str]:
+    """See that there are partitions for some moments, within the caller's transaction; answer those that are new. Appends go on."""
     months = sorted({_month(moment) for moment in moments})
     known = {row[0] for row in await connection.fetch(queries["partitions"])}
     if all(_name(month) in known for month in months):
-        return
+        return []
     await connection.execute(queries["lock_schema"], CHANGING)
     known = {row[0] for row in await connection.fetch(queries["partitions"])}
-    for month in months:
-        if _name(month) not in known:
-            sql = queries["make_partition"].format(name=_name(month), first=_ms(month), last=_ms(_next(month)))
-            await connection.execute(sql)
+    new = [month for month in months if _name(month) not in known]
+    for month in new:
+        sql = queries["make_partition"].format(name=_name(month), first=_ms(month), last=_ms(_next(month)))
+        await connection.execute(sql)
+    return [_name(month) for month in new]
 
 
 def _month(moment: int) -> datetime:

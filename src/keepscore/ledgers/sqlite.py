@@ -192,7 +192,7 @@ class SqliteLedger(SqliteStandings, SqliteArchives):
 
         def work(connection: sqlite3.Connection) -> None:
             if claims:
-                self._claim(connection, claims)
+                self._claim(connection, claims, events[0].received if events else 0)
             for start in range(0, len(rows), MAX_INSERT):
                 self._insert(connection, rows[start : start + MAX_INSERT])
             self._save(connection, answers)
@@ -237,10 +237,10 @@ class SqliteLedger(SqliteStandings, SqliteArchives):
             self._index.finish(written)
             self._indexing = None
 
-    def _claim(self, connection: sqlite3.Connection, claims: Sequence[Claim]) -> None:
+    def _claim(self, connection: sqlite3.Connection, claims: Sequence[Claim], created: int) -> None:
         answered = {}
         for claim in claims:
-            if not connection.execute(self._queries["claim_key"], claim).rowcount:
+            if not connection.execute(self._queries["claim_key"], (*claim, created)).rowcount:
                 answered[claim] = Answered(*connection.execute(self._queries["claimed_key"], claim[:2]).fetchone())
         if answered:
             raise DuplicateKeys(answered)
@@ -249,6 +249,10 @@ class SqliteLedger(SqliteStandings, SqliteArchives):
         sql = self._queries["claimed_key"]
         row = await self._run(self._writing, lambda connection: connection.execute(sql, claim[:2]).fetchone())
         return row and Answered(*row)
+
+    async def forget_keys(self, before: int, limit: int) -> int:
+        sql = self._queries["forget_keys"]
+        return await self._write(lambda connection: connection.execute(sql, (before, limit)).rowcount)
 
     async def save_answers(self, answers: Mapping[Claim, bytes]) -> None:
         await self._write(lambda connection: self._save(connection, answers))
@@ -303,7 +307,7 @@ class SqliteLedger(SqliteStandings, SqliteArchives):
                 record = BoardRecord(old.id, version, board, old.meaning if same_meaning else version)
             row = (record.id, record.version, record.meaning, board.name, msgspec.json.encode(board.to_dict()).decode(), now)
             connection.execute(self._queries["put_board"], row)
-            self._audit(connection, now, "put_board", board.name, record.id, record.version)
+            self._audit(connection, now, "put_board", board.name, {"id": record.id, "version": record.version})
             return record
 
         return await self._write(work)
@@ -312,13 +316,16 @@ class SqliteLedger(SqliteStandings, SqliteArchives):
         def work(connection: sqlite3.Connection) -> None:
             ended = connection.execute(self._queries["delete_board"], (now, name)).fetchall()
             if ended:
-                self._audit(connection, now, "delete_board", name, *max(ended))
+                self._audit(connection, now, "delete_board", name, dict(zip(("id", "version"), max(ended), strict=True)))
 
         await self._write(work)
 
-    def _audit(self, connection: sqlite3.Connection, now: int, action: str, board: str, board_id: int, version: int) -> None:
-        detail = _encode({"id": board_id, "version": version}).decode()
-        connection.execute(self._queries["audit"], (now, f"writer {self._writer}", action, board, detail))
+    async def audit(self, action: str, board: str, detail: Mapping[str, object], now: int) -> None:
+        await self._write(lambda connection: self._audit(connection, now, action, board, detail))
+
+    def _audit(self, connection: sqlite3.Connection, now: int, action: str, board: str, detail: Mapping[str, object]) -> None:
+        row = (now, f"writer {self._writer}", action, board, _encode(detail).decode())
+        connection.execute(self._queries["audit"], row)
 
     # -- profiles -------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from keepscore.ledgers.base import Archive, Archived, Ledger, Slot
+from keepscore.errors import LedgerUnavailable
+from keepscore.ledgers.base import TAKEN_OVER, Archive, Archived, Ledger, Slot
 
 __all__ = ["SqliteArchives"]
 
@@ -39,15 +40,22 @@ class SqliteArchives(Ledger):
         return await self._write(work)
 
     def _drop(self, connection: sqlite3.Connection, archive: int) -> None:
-        connection.execute(self._queries["drop_archive_rows"], (archive,))
         connection.execute(self._queries["drop_archive"], (archive,))
+        connection.execute(self._queries["drop_archive_rows"], (archive,))
 
     async def write_archive(self, archive: int, rows: Sequence[Archived]) -> None:
         values = [(archive, *row) for row in rows]
-        await self._write(lambda connection: connection.executemany(self._queries["write_archive"], values))
+
+        def work(connection: sqlite3.Connection) -> None:
+            if connection.execute(self._queries["archive_is_open"], (archive,)).fetchone()[0]:
+                connection.executemany(self._queries["write_archive"], values)
+
+        await self._write(work)
 
     async def finish_archive(self, archive: int, players: int, kept: int, digest: str) -> None:
-        await self._write(lambda connection: connection.execute(self._queries["finish_archive"], (players, kept, digest, archive)))
+        values = (players, kept, digest, archive)
+        if not await self._write(lambda connection: connection.execute(self._queries["finish_archive"], values).rowcount):
+            raise LedgerUnavailable(TAKEN_OVER)
 
     async def drop_archive(self, archive: int) -> None:
         await self._write(lambda connection: self._drop(connection, archive))

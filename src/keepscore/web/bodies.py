@@ -24,6 +24,8 @@ __all__ = [
     "LookupBody",
     "NameBody",
     "PlayerQuery",
+    "ReviseBody",
+    "RunBody",
     "ScoreBody",
     "TopQuery",
     "VerifyQuery",
@@ -176,6 +178,18 @@ class LookupBody(msgspec.Struct, forbid_unknown_fields=True):
     """Up to 1,000 players."""
 
     player_ids: list[str]
+
+
+class ReviseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Why final standings are corrected."""
+
+    reason: str
+
+
+class RunBody(msgspec.Struct, forbid_unknown_fields=True):
+    """As of when the keeper does its jobs: a past moment; without it, now."""
+
+    now: str | None = None
 
 
 class NameBody(msgspec.Struct, forbid_unknown_fields=True):

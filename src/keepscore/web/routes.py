@@ -23,6 +23,8 @@ from keepscore.web.bodies import (
     LookupBody,
     NameBody,
     PlayerQuery,
+    ReviseBody,
+    RunBody,
     ScoreBody,
     TopQuery,
     VerifyQuery,
@@ -132,6 +134,16 @@ class Api:
                 answers={200: answers.Verification},
             ),
             Route("POST", board + "/rebuild", self.rebuild, "Make rankings anew from the ledger", answers={200: answers.Rebuild}),
+            Route(
+                "POST",
+                board + "/windows/{window}/{window_id}/revise",
+                self.revise,
+                "Correct the final standings of a window",
+                body=ReviseBody,
+                answers={200: answers.Revision},
+            ),
+            Route("GET", "/v1/keeper", self.keeper, "The keeper's jobs", answers={200: answers.KeeperStatus}),
+            Route("POST", "/v1/keeper/run", self.run_keeper, "Do the keeper's jobs now", body=RunBody, answers={200: answers.KeeperRun}),
             Route("GET", "/v1/players/{player_id}", self.profile, "A player's profile", answers={200: answers.Profile}),
             Route("PUT", "/v1/players/{player_id}", self.rename, "Name a player", body=NameBody, answers={200: answers.Profile}),
             Route("GET", "/healthz", self.healthz, "Is the process alive?", answers={200: Status}),
@@ -296,6 +308,19 @@ class Api:
     async def rebuild(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Make a board's rankings anew."""
         return Answer(await self._lb.rebuild(request.path[0]))
+
+    async def revise(self, request: Request[NoQuery, ReviseBody]) -> Answer:
+        """Correct the final standings of a window."""
+        board, window, window_id = request.path
+        return Answer(await self._lb.revise(board, window, window_id, request.body.reason))
+
+    async def keeper(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """The keeper's jobs."""
+        return Answer(await self._lb.keeper_status(), headers=NO_STORE)
+
+    async def run_keeper(self, request: Request[NoQuery, RunBody]) -> Answer:
+        """Do the keeper's jobs now."""
+        return Answer(await self._lb.run_keeper(request.body.now))
 
     # -- players, health ------------------------------------------------------------------------------------------------
 

@@ -73,8 +73,8 @@ WITH known AS (
     SELECT i.board, i.key, i.fingerprint, i.answer
     FROM unnest($12::int[], $13::text[]) AS c (board, key) JOIN idempotency i ON i.board = c.board AND i.key = c.key
 ), claimed AS (
-    INSERT INTO idempotency (board, key, fingerprint)
-    SELECT * FROM unnest($12::int[], $13::text[], $14::bytea[]) WHERE NOT EXISTS (SELECT FROM known) ORDER BY 1, 2
+    INSERT INTO idempotency (board, key, fingerprint, created)
+    SELECT *, COALESCE(($8::bigint[])[1], 0) FROM unnest($12::int[], $13::text[], $14::bytea[]) WHERE NOT EXISTS (SELECT FROM known) ORDER BY 1, 2
 ), answered AS (
     UPDATE idempotency i SET answer = a.answer
     FROM unnest($15::int[], $16::text[], $17::bytea[]) AS a (board, key, answer)
@@ -92,6 +92,10 @@ WITH known AS (
     ON CONFLICT (board, writer) DO UPDATE SET before = excluded.before, n = CASE WHEN p.n = excluded.before THEN excluded.n END
 )
 SELECT board, key, fingerprint, answer FROM known;
+
+-- name: forget_keys
+-- Forget some of the keys that were claimed before a moment.
+DELETE FROM idempotency WHERE (board, key) IN (SELECT board, key FROM idempotency WHERE created < $1 LIMIT $2) RETURNING 1;
 
 -- name: claimed_key
 -- What is known of a claimed key.
@@ -254,13 +258,15 @@ WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND kind 
 INSERT INTO archives (board, "window", window_id, segment, kind, number, taken) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id;
 
 -- name: write_archive
--- Archive standings.
+-- Archive standings, unless the archive was dropped or finished meanwhile.
+WITH open AS (SELECT id FROM archives WHERE id = $1 AND NOT complete FOR SHARE)
 INSERT INTO snapshots (archive, rank, standard, dense, player, score, since)
-SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[]);
+SELECT open.id, given.*
+FROM open, unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[]) AS given;
 
 -- name: finish_archive
 -- Declare an archive complete.
-UPDATE archives SET players = $1, kept = $2, digest = $3, complete = true WHERE id = $4;
+UPDATE archives SET players = $1, kept = $2, digest = $3, complete = true WHERE id = $4 AND NOT complete RETURNING id;
 
 -- name: drop_archive_rows
 -- Drop the rows of an archive.

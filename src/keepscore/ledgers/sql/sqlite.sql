@@ -16,11 +16,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- name: claim_key
 -- Record an idempotency key; nothing happens where it was claimed before.
-INSERT INTO idempotency (board, key, fingerprint) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO idempotency (board, key, fingerprint, created) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- name: claimed_key
 -- What is known of a claimed key.
 SELECT fingerprint, answer FROM idempotency WHERE board = ? AND key = ?;
+
+-- name: forget_keys
+-- Forget some of the keys that were claimed before a moment.
+DELETE FROM idempotency WHERE (board, key) IN (SELECT board, key FROM idempotency WHERE created < ? LIMIT ?);
 
 -- name: save_answer
 -- Keep the answer of a claimed key.
@@ -209,12 +213,16 @@ WHERE board = ? AND window = ? AND window_id = ? AND segment = ? AND kind = ? AN
 INSERT INTO archives (board, window, window_id, segment, kind, number, taken) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id;
 
 -- name: write_archive
--- Archive standings.
+-- Archive one standing.
 INSERT INTO snapshots (archive, rank, standard, dense, player, score, since) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: finish_archive
 -- Declare an archive complete.
-UPDATE archives SET players = ?, kept = ?, digest = ?, complete = true WHERE id = ?;
+UPDATE archives SET players = ?, kept = ?, digest = ?, complete = true WHERE id = ? AND NOT complete;
+
+-- name: archive_is_open
+-- Whether an archive is there and not finished.
+SELECT EXISTS (SELECT 1 FROM archives WHERE id = ? AND NOT complete);
 
 -- name: drop_archive_rows
 -- Drop the rows of an archive.

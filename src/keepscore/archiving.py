@@ -1,0 +1,233 @@
+"""Rankings into archives, in chunks between which submissions get their turn.
+
+An exact archive is what the fold of the ledger up to some positions gives. It is copied from the engine, which has the ranking in order;
+what is recorded meanwhile is looked at afterwards, and where it changed the ranking (or the engine has dropped it), the archive is made
+anew from the fold itself. A snapshot of a ranking that goes on is what pages read one after the other show.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from keepscore.applier import Applier
+from keepscore.catalog import LiveBoard
+from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
+from keepscore.errors import EngineUnavailable
+from keepscore.ledgers.base import Archived, Ledger, Slot
+from keepscore.ordering import KeyCodec, Ranks, Row
+from keepscore.replay import fold_ledger
+from keepscore.scoring import NO_TIME, State, fold_all
+from keepscore.spool import Spool
+from keepscore.windows import Span
+from keepscore.writer import Writer
+
+__all__ = ["NotExact", "Series", "Tail", "archive_exactly", "archive_folded", "archive_snapshot", "bring_together", "folded_in"]
+
+#: Rows that are read and written at a time.
+CHUNK = 1000
+#: Rows of an archive whose times are looked up player by player, where the engine does not have them.
+MAX_LOOKUPS = 5000
+#: How often a board is brought up to date before that is given up for now.
+TRIES = 5
+#: As many as there are.
+ALL = 1 << 62
+
+Positions = Mapping[int, int]
+_encode = msgspec.json.Encoder().encode
+
+
+class NotExact(Exception):
+    """A ranking changed, or was dropped, while it was copied."""
+
+
+class Series(NamedTuple):
+    """What an archive is: its kind and number, the moment that it is of, and the one at which scores that decay are shown."""
+
+    kind: str
+    number: int
+    taken: int
+    shown: int
+
+
+async def bring_together(
+    ledger: Ledger, engine: RankingEngine, applier: Applier, writer: Writer, spool: Spool, live: LiveBoard
+) -> Positions:
+    """See that ledger and engine have all that was submitted on a board up to now; answer how far that is."""
+    await writer.flush()
+    await spool.drain_board(live)
+    upto = await ledger.positions(live.id)
+    for _ in range(TRIES):
+        applied = await engine.applied(live.id)
+        if applied is None:
+            await writer.catch_up()
+        elif any(applied.get(number, 0) < n for number, n in upto.items()):
+            if isinstance(engine, InProcessEngine):
+                async with writer.quiet:
+                    await applier.catch_up(live)
+            else:
+                await applier.catch_up(live)
+        elif live.board.operator == "last" and await engine.late(live.id):
+            await applier.restate_late(live)
+        else:
+            return upto
+    raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: it is tried again")
+
+
+class Tail:
+    """Which rankings of a board are changed by what is recorded behind some positions."""
+
+    def __init__(self, ledger: Ledger, spool: Spool, live: LiveBoard, upto: Positions) -> None:
+        self._ledger = ledger
+        self._spool = spool
+        self._live = live
+        self._positions = dict(upto)
+        self._touched: set[Ranking] = set()
+
+    async def leaves_alone(self, ranking: Ranking) -> bool:
+        """Whether a ranking is not changed by anything up to now. O(events since the last call)."""
+        await self._spool.drain_board(self._live)
+        async for events in self._ledger.events(self._live.id, self._positions):
+            for event in events:
+                self._touched.update(self._live.update(event).rankings)
+            self._positions |= {event.writer: event.n for event in events}
+        return ranking not in self._touched
+
+
+async def folded_in(ledger: Ledger, live: LiveBoard, spans: Sequence[Span], upto: Positions) -> dict[Ranking, dict[str, State]]:
+    """The rankings of some windows of a board, from its events up to some positions. O(events)."""
+    folded = await fold_ledger(ledger, live, upto, start=min(span.start for span in spans), end=max(span.end for span in spans))
+    wanted = {(span.window, span.id) for span in spans}
+    return {ranking: states for ranking, states in folded.states.items() if ranking[1:3] in wanted and states}
+
+
+async def archive_exactly(
+    ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, series: Series, upto: Positions, tail: Tail
+) -> None:
+    """Archive a ranking of the engine as it is at some positions, or raise NotExact."""
+    keep = _kept(live, ranking)
+    timed = engine.keeps_since(live.board, ranking.window)
+    if not timed and keep > MAX_LOOKUPS:
+        raise NotExact
+
+    async def confirm() -> None:
+        if not await tail.leaves_alone(ranking):
+            raise NotExact
+
+    pages = _pages(engine, ranking, keep)
+    await _copy(ledger, live, ranking, series, keep, pages if timed else _timed(ledger, live, ranking, pages, upto, exact=True), confirm)
+
+
+async def archive_folded(ledger: Ledger, live: LiveBoard, ranking: Ranking, series: Series, states: Mapping[str, State]) -> None:
+    """Archive a ranking whose states are known."""
+    keep = _kept(live, ranking)
+    codec = KeyCodec(live.board)
+    keys = [key for _, key in codec.encode_all((player, *state) for player, state in states.items())]
+    keys.sort(reverse=live.board.order == "desc")
+
+    async def pages() -> AsyncIterator[Page]:
+        yield Page([], Ranks(1, 1, 1), len(keys))
+        for start in range(0, min(keep, len(keys)), CHUNK):
+            yield Page([codec.decode(key) for key in keys[start : min(start + CHUNK, keep)]], Ranks(0, 0, 0), len(keys))
+
+    await _copy(ledger, live, ranking, series, keep, pages(), None)
+
+
+async def archive_snapshot(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, series: Series) -> None:
+    """Archive a ranking that goes on as its pages show it, each player once."""
+    keep = _kept(live, ranking)
+    pages = _once(_pages(engine, ranking, keep))
+    if not engine.keeps_since(live.board, ranking.window):
+        pages = _timed(ledger, live, ranking, pages, await engine.applied(live.id) or {}, exact=False)
+    await _copy(ledger, live, ranking, series, ALL, pages, None)
+
+
+def _kept(live: LiveBoard, ranking: Ranking) -> int:
+    archive = live.board.periods[ranking.window].archive
+    return ALL if archive == "all" else archive
+
+
+async def _pages(engine: RankingEngine, ranking: Ranking, keep: int) -> AsyncIterator[Page]:
+    page = await engine.page(ranking, 0, max(1, min(CHUNK, keep)))
+    left = keep
+    while True:
+        yield page._replace(rows=page.rows[:left])
+        left -= len(page.rows)
+        if left <= 0 or not page.rows:
+            return
+        page = await engine.page_after(ranking, page.rows[-1], min(CHUNK, left))
+
+
+async def _once(pages: AsyncIterator[Page]) -> AsyncIterator[Page]:
+    """Pages without those who have been on an earlier one and moved down since."""
+    seen: set[str] = set()
+    async for page in pages:
+        yield page._replace(rows=[row for row in page.rows if row.player not in seen])
+        seen.update(row.player for row in page.rows)
+
+
+async def _timed(
+    ledger: Ledger, live: LiveBoard, ranking: Ranking, pages: AsyncIterator[Page], upto: Positions, exact: bool
+) -> AsyncIterator[Page]:
+    """Pages with the times that the engine does not have, from the events of each player."""
+    async for page in pages:
+        rows = []
+        for row in page.rows:
+            events = await ledger.player_events(live.id, row.player)
+            state = fold_all(live.board, [e for e in events if e.n <= upto.get(e.writer, 0) and ranking in live.update(e).rankings])
+            if exact and (state is None or state.score != row.score):
+                # What was before the ranking was dropped and began anew does not count, but the events do not tell.
+                raise NotExact
+            rows.append(row._replace(since=NO_TIME if state is None else state.since))
+        yield page._replace(rows=rows)
+
+
+async def _copy(
+    ledger: Ledger,
+    live: LiveBoard,
+    ranking: Ranking,
+    series: Series,
+    keep: int,
+    pages: AsyncIterator[Page],
+    confirm: Callable[[], Awaitable[None]] | None,
+) -> None:
+    """Write pages into an archive, and declare it complete once all is confirmed."""
+    archive = await ledger.begin_archive(live.id, Slot(*ranking[1:]), series.kind, series.number, series.taken)
+    total = kept = 0
+    numbers = _Numbers(live, series.shown)
+    digest = hashlib.sha256()
+    async for page in pages:
+        if confirm is not None and total and page.total != total:
+            raise NotExact
+        total = total or page.total
+        rows = [numbers.next(row) for row in page.rows]
+        if rows:
+            digest.update(_encode(rows))
+            await ledger.write_archive(archive, rows)
+        kept += len(rows)
+    if confirm is not None:
+        if not total or kept != min(keep, total):
+            raise NotExact
+        await confirm()
+    await ledger.finish_archive(archive, max(total, kept), kept, digest.hexdigest())
+
+
+class _Numbers:
+    """Numbers rows in their order, in all three ways."""
+
+    def __init__(self, live: LiveBoard, shown: int) -> None:
+        self._half_life = live.half_life
+        self._shown = shown
+        self._unique = self._standard = self._dense = 0
+        self._score: int | None = None
+
+    def next(self, row: Row) -> Archived:
+        """The row as it is archived."""
+        self._unique += 1
+        if row.score != self._score:
+            self._standard, self._dense, self._score = self._unique, self._dense + 1, row.score
+        score = row.score if self._half_life is None else self._half_life.score(row.score, self._shown)
+        return Archived(self._unique, self._standard, self._dense, row.player, score, row.since)

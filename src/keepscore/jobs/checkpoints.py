@@ -1,0 +1,135 @@
+"""Checkpoints: the states of rankings in the ledger, so that a start, and readers without an engine, need not fold all events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from operator import itemgetter
+
+from keepscore.catalog import LiveBoard
+from keepscore.engines.base import Dirty, InProcessEngine
+from keepscore.jobs.base import SECOND, Job, Parts
+from keepscore.ledgers.base import Checkpoint, Slot
+from keepscore.replay import fold_for_checkpoint
+from keepscore.scoring import State
+
+__all__ = ["Checkpoints"]
+
+#: Events after which a checkpoint is due: the most that a start has to fold in.
+CHECKPOINT_EVENTS = 200_000
+#: States that one transaction of a checkpoint writes, so that submissions get their turn between two.
+CHUNK = 1000
+#: Milliseconds between two checkpoints of rankings that are elsewhere, and while they cannot be reached.
+PAUSE, PAUSE_AWAY = 30 * SECOND, 2 * SECOND
+
+
+class Checkpoints(Job):
+    """Brings the ledger's checkpoint of every board up to date."""
+
+    name = "checkpoint"
+
+    def __init__(self, parts: Parts, is_away: Callable[[], bool]) -> None:
+        super().__init__(parts)
+        self._catalog, self._ledger, self._engine = parts[:3]
+        self._writer, self._clock = parts.writer, parts.clock
+        #: Whether the engine cannot be reached: then the checkpoint is what readers get.
+        self._is_away = is_away
+        #: The first checkpoint of the series that each board's states are in.
+        self._bases: dict[int, int] = {}
+        #: How often each board was loaded: a checkpoint under way while that happens is not the new rankings'.
+        self._loads: dict[int, int] = {}
+        self._checkpointed = 0
+
+    @property
+    def every(self) -> int:  # type: ignore[override]
+        """Milliseconds between two runs."""
+        if not self.parts.is_shared:
+            return SECOND
+        return PAUSE_AWAY if self._is_away() else PAUSE
+
+    def rests_on(self, live: LiveBoard, checkpoint: Checkpoint | None) -> None:
+        """A board was loaded from a checkpoint, or (None) from all of its events, and the next checkpoint is to hold everything."""
+        self._loads[live.id] = self._loads.get(live.id, 0) + 1
+        self._bases.pop(live.id, None)
+        if checkpoint is not None:
+            self._bases[live.id] = checkpoint.base
+
+    async def look(self, now: int) -> str:
+        fresh = any(live.id not in self._bases for live in self._catalog)
+        if self.parts.is_shared or fresh or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
+            return await self.run(now)
+        return ""
+
+    async def run(self, now: int) -> str:
+        """Bring the checkpoint of every board up to date. O(states changed since the last)."""
+        engine = self._engine
+        self._checkpointed = self._writer.recorded
+        done = 0
+        if not isinstance(engine, InProcessEngine):
+            done = await self._checkpoint_from_ledger()
+            return f"{done} boards" if done else ""
+        for name in [live.name for live in self._catalog]:
+            async with self._writer.quiet:
+                # Looked up again: definitions change and boards go while others are checkpointed.
+                live = self._catalog.get(name)
+                # Players who are not right yet would be kept as they are.
+                dirty = await engine.dirty(live.id) if live and not await engine.late(live.id) else None
+            if live and dirty and (dirty.states or dirty.dropped or live.id not in self._bases):
+                await self._checkpoint(engine, live, dirty)
+                done += 1
+        return f"{done} boards" if done else ""
+
+    async def _checkpoint_from_ledger(self) -> int:
+        """The same where the rankings are elsewhere, and many processes change them: from the events since the last checkpoint."""
+        if not await self._ledger.lead():
+            return 0
+        done = 0
+        for live in list(self._catalog):
+            dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
+            self._bases.pop(live.id, None)
+            if point is not None:
+                self._bases[live.id] = point.base
+            if point is None or dirty.states or dirty.dropped:
+                await self._write_checkpoint(live, dirty)
+                done += 1
+        return done
+
+    async def _checkpoint(self, engine: InProcessEngine, live: LiveBoard, dirty: Dirty) -> None:
+        loads = self._loads.get(live.id)
+        try:
+            base = await self._write_checkpoint(live, dirty)
+        except BaseException:
+            # What was taken out of the engine's list of changes is in no checkpoint: the next has to hold everything.
+            if self._catalog.get(live.name):
+                await engine.touch(live.id)
+                self._bases.pop(live.id, None)
+            raise
+        if self._loads.get(live.id) == loads:
+            self._bases[live.id] = base
+
+    async def _write_checkpoint(self, live: LiveBoard, dirty: Dirty) -> int:
+        """Write what changed; answer the base of the series that the checkpoint is in."""
+        complete = live.id not in self._bases
+        point = await self._ledger.begin_checkpoint(live.id, live.meaning, dirty.applied, self._bases.get(live.id), self._clock())
+        # First what is gone: a ranking that began anew must not find its old states.
+        for ranking in dirty.dropped:
+            await self._trim(live, Slot(*ranking[1:]), point.number)
+        for ranking, states in dirty.states.items():
+            for chunk in _chunks(states):
+                await self._ledger.write_checkpoint(live.id, point.number, Slot(*ranking[1:]), chunk)
+        expiries = {Slot(*ranking[1:]): expiry for ranking, expiry in dirty.expiries.items()}
+        await self._ledger.finish_checkpoint(live.id, point.number, expiries)
+        for slot in await self._ledger.checkpoint_slots(live.id) if complete else ():
+            await self._trim(live, slot, point.base)
+        return point.base
+
+    async def _trim(self, live: LiveBoard, slot: Slot, below: int) -> None:
+        while await self._ledger.trim_checkpoint(live.id, slot, below, CHUNK) == CHUNK:
+            pass
+
+
+def _chunks(states: Iterable[tuple[str, State | None]]) -> Iterator[list[tuple[str, State | None]]]:
+    # In the order of the table's key, neighbours share pages: fewer of them are written.
+    rest = iter(sorted(states, key=itemgetter(0)))
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk
