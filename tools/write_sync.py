@@ -30,7 +30,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from keepscore import leaderboards
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Top, Verification
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Reset, Top, Verification
 from keepscore.boards import Board
 from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError

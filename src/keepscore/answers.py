@@ -24,6 +24,7 @@ __all__ = [
     "Receipt",
     "RecordedEvent",
     "Rejection",
+    "Reset",
     "Standing",
     "Top",
     "Verification",
@@ -219,6 +220,21 @@ class PlayerEvents(msgspec.Struct):
     player_id: str
     total: int
     events: list[RecordedEvent]
+
+
+class Reset(msgspec.Struct):
+    """The answer to a reset: `version` is the number of the rankings that ended `at` that moment, `window_ids` names each to read it.
+
+    Where a reset was undone, they are the ones that go on.
+    """
+
+    board: str
+    version: int
+    window_ids: dict[str, str]
+    at: datetime
+    undone: bool | UnsetType = UNSET
+    #: True where the same idempotency key was answered before: this is that answer.
+    replayed: bool | UnsetType = UNSET
 
 
 class Difference(msgspec.Struct):

@@ -46,6 +46,7 @@ FIELDS: dict[str, str] = {
     "grace": "how long after a window's end late scores are taken, such as '1h'",
     "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
     "also": "other boards to which every submission is sent on",
+    "resets": "when the board was reset; only a reset adds to it, and a definition may leave it out",
 }
 
 #: What each field of a window means.
@@ -65,6 +66,7 @@ DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half
 #: The type of each field that is not a choice, as `check_type` names it.
 TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
 TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
+TYPES |= {"resets": "list of str"}
 #: What may be chosen.
 CHOICES: dict[str, tuple[str, ...]] = {
     "operator": get_args(Operator),

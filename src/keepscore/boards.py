@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import force_setattr
 
-from keepscore.board_checks import brief, check_cron, check_template, check_type, half_life_of, season_moment
+from keepscore.board_checks import brief, check_cron, check_template, check_type, half_life_of, reset_moments, season_moment
 from keepscore.board_fields import (
     CHOICES,
     DECAY_FIELDS,
@@ -67,7 +67,7 @@ MAX_ALSO = 8
 MAX_ARCHIVE = 100_000_000
 
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay")
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "resets")
 
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
@@ -125,6 +125,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     grace: str = "1h"
     consistency: Consistency = "eventual"
     also: list[str] = []
+    resets: list[str] = []
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -147,6 +148,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             raise self._wrong("min_score", self.min_score, "a board with decay has no scores below 0")
         if low > high:
             raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
+        self.cuts  # noqa: B018 - checks the resets
         force_setattr(self, "windows", self._canonical_windows())
 
     def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
@@ -162,7 +164,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def _check_types(self) -> None:
         for field, expected in TYPES.items():
             self._checked(field, getattr(self, field), partial(check_type, expected))
-        for field in ("segments", "also"):
+        for field in ("segments", "also", "resets"):
             # Lists of its own: a caller's may change, and may be a tuple.
             force_setattr(self, field, list(getattr(self, field)))
         for field, choices in CHOICES.items():
@@ -279,6 +281,11 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def resolution_ms(self) -> int:
         """The step to which times are cut before anything compares them."""
         return duration_ms(self.resolution)
+
+    @cached_property
+    def cuts(self) -> tuple[int, ...]:
+        """The moments of the resets, at which windows are cut."""
+        return self._checked("resets", self.resets, reset_moments)
 
     @cached_property
     def half_life(self) -> HalfLife | None:

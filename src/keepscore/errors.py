@@ -22,6 +22,7 @@
     ├── MethodNotAllowed
     ├── Conflict
     │   ├── NotIncrementable
+    │   ├── NothingToUndo           no reset, or one whose grace is over
     │   └── VersionConflict
     ├── Unavailable                 try again later
     │   ├── Overloaded
@@ -66,6 +67,7 @@ __all__ = [
     "MethodNotAllowed",
     "NotFound",
     "NotIncrementable",
+    "NothingToUndo",
     "Overloaded",
     "ServiceError",
     "Unavailable",
@@ -185,6 +187,10 @@ class Conflict(KeepscoreError):
 
 class NotIncrementable(Conflict):
     """An increment was sent to a board whose operator takes scores only."""
+
+
+class NothingToUndo(Conflict):
+    """The board was not reset, or too long ago."""
 
 
 class VersionConflict(Conflict):

@@ -13,7 +13,20 @@ from typing import Any
 
 import msgspec
 
-from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerEvents, PlayerPlace, Profile, Receipt, Rejection, Top, Verification
+from keepscore.answers import (
+    Around,
+    BatchReceipt,
+    Count,
+    Lookup,
+    PlayerEvents,
+    PlayerPlace,
+    Profile,
+    Receipt,
+    Rejection,
+    Reset,
+    Top,
+    Verification,
+)
 from keepscore.applier import Applier
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard
@@ -27,6 +40,7 @@ from keepscore.history import player_events
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.reader import Reader
+from keepscore.resets import Resets
 from keepscore.scoring import Kind
 from keepscore.spool import Spool
 from keepscore.tickets import Ticket
@@ -101,6 +115,7 @@ class Leaderboards:
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
             )
+            self._resets = Resets(self._catalog, self._definitions, self.ledger, self.clock)
             self._applier.reloaded = self._keeper.rests_on
             self._applier.refresh = self._definitions.adopt
             self._keeper.refresh = self._refresh
@@ -351,6 +366,16 @@ class Leaderboards:
     async def delete_board(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
         await self._definitions.delete(name)
+
+    async def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        await self.refresh()
+        return await self._resets.reset(board, idempotency_key)
+
+    async def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        await self.refresh()
+        return await self._resets.undo(board, idempotency_key)
 
     async def refresh(self) -> bool:
         """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""

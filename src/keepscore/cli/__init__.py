@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from keepscore import __version__
-from keepscore.cli import boards, files, ledgers, rankings, scores
+from keepscore.cli import boards, files, ledgers, rankings, resets, scores
 from keepscore.cli.options import Config, err, out
 from keepscore.config import load_settings
 from keepscore.errors import KeepscoreError
@@ -54,6 +54,7 @@ app.add_typer(scores.app)
 app.add_typer(rankings.app)
 app.add_typer(files.app)
 app.add_typer(ledgers.app)
+app.add_typer(resets.app)
 
 
 @app.command()

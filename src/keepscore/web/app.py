@@ -10,6 +10,7 @@ from keepscore.leaderboards import Leaderboards
 from keepscore.web.compat import Compat
 from keepscore.web.http import Answer, AnyQuery, App, NoBody, Request, Route, Text
 from keepscore.web.openapi import describe
+from keepscore.web.reset_routes import ResetRoutes
 from keepscore.web.routes import Api
 
 __all__ = ["make_app"]
@@ -29,7 +30,7 @@ PAGE_HEADERS = (
 
 def make_app(leaderboards: Leaderboards, default_board: str) -> App:
     """The application on some leaderboards. `default_board` is the one behind `/api/v1/leaderboard`."""
-    routes = [*Api(leaderboards).routes(), *Compat(leaderboards, default_board).routes()]
+    routes = [*Api(leaderboards).routes(), *ResetRoutes(leaderboards).routes(), *Compat(leaderboards, default_board).routes()]
     description = Text(encode(describe(routes)), b"application/json")
     reference = Route("GET", "/openapi.json", _constant(description), "This description", query=AnyQuery)
     return App([*routes, *_pages(), reference], leaderboards.refresh)

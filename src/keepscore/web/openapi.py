@@ -117,7 +117,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         schema = msgspec.json.schema_components([route.query])[1][route.query.__name__]
         _numbers(schema)
         found += [_parameter(name, "query", kind) for name, kind in schema["properties"].items()]
-    if route.method == "POST" and route.body is not NoBody and "lookup" not in route.path:
+    if route.method == "POST" and not route.path.endswith(("/lookup", "/verify")):
         found.append(_parameter("Idempotency-Key", "header", {"type": "string", "maxLength": 128}))
     return found
 
