@@ -44,6 +44,7 @@ from keepscore.answers import (
     Profile,
     Rebuild,
     Receipt,
+    Reset,
     Revision,
     Top,
     Verification,

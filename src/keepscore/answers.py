@@ -34,6 +34,7 @@ __all__ = [
     "Receipt",
     "RecordedEvent",
     "Rejection",
+    "Reset",
     "Revision",
     "Standing",
     "Top",
@@ -338,6 +339,21 @@ class Rebuild(msgspec.Struct):
     players: int
     rankings: int
     seconds: float
+
+
+class Reset(msgspec.Struct):
+    """The answer to a reset: `version` is the number of the rankings that ended `at` that moment, `window_ids` names each to read it.
+
+    Where a reset was undone, they are the ones that go on.
+    """
+
+    board: str
+    version: int
+    window_ids: dict[str, str]
+    at: datetime
+    undone: bool | UnsetType = UNSET
+    #: True where the same idempotency key was answered before: this is that answer.
+    replayed: bool | UnsetType = UNSET
 
 
 #: What is not right: a player's score or time, a player who is missing or should not be there, a place in the order, a ranking that is

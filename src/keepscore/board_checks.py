@@ -5,8 +5,9 @@ Each raises a ValueError that says what is allowed, as `duration_ms` does; `boar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from itertools import pairwise
 from string import Formatter
 
 from cronsim import CronSim, CronSimError
@@ -23,6 +24,7 @@ __all__ = [
     "check_template",
     "check_type",
     "half_life_of",
+    "reset_moments",
     "season_moment",
 ]
 
@@ -35,6 +37,8 @@ SCHEDULES = {"hourly": "0 * * * *", "daily": "0 0 * * *", "weekly": "0 0 * * {we
 
 #: The shortest time against which movement is told, in milliseconds.
 MIN_MOVEMENT = 60_000
+#: Resets that one board may have.
+MAX_RESETS = 10_000
 
 #: The exact types only: a bool is no number, and subclasses (of numpy, say) do not come back from plain data as they were.
 _TYPES: dict[str, Callable[[object], bool]] = {
@@ -138,6 +142,18 @@ def half_life_of(operator: str, order: str, decay: object) -> str:
         field, value = ("operator", operator) if operator == "first" else ("order", order)
         raise ValueError(f"it is for high scores of operator best, sum or last, and this board has {field} = {value!r}")
     return text
+
+
+def reset_moments(resets: Sequence[str]) -> tuple[int, ...]:
+    """The moments of resets, in milliseconds."""
+    try:
+        times = [datetime.fromisoformat(text) for text in resets]
+        moments = tuple(round(time.timestamp() * 1000) for time in times if time.tzinfo)
+    except (ValueError, OverflowError):
+        moments = ()
+    if len(moments) < len(resets) or any(one >= other for one, other in pairwise(moments)) or len(moments) > MAX_RESETS:
+        raise ValueError(f"at most {MAX_RESETS} times such as '2026-11-15T19:30:00.000Z', in order")
+    return moments
 
 
 def season_moment(zone: tzinfo, text: str) -> datetime:

@@ -47,6 +47,7 @@ FIELDS: dict[str, str] = {
     "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
     "also": "other boards to which every submission is sent on",
     "movement": "what rank_change in lists is against: the ranks some time ago, such as '1d', or the previous_window's; without it, 0",
+    "resets": "when the board was reset; only a reset adds to it, and a definition may leave it out",
 }
 
 #: What each field of a window means.
@@ -68,6 +69,7 @@ DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half
 TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
 TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
 TYPES |= {"movement": "str | null"}
+TYPES |= {"resets": "list of str"}
 #: What may be chosen.
 CHOICES: dict[str, tuple[str, ...]] = {
     "operator": get_args(Operator),

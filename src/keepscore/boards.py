@@ -25,6 +25,7 @@ from keepscore.board_checks import (
     check_template,
     check_type,
     half_life_of,
+    reset_moments,
     season_moment,
 )
 from keepscore.board_fields import (
@@ -76,7 +77,7 @@ MAX_ALSO = 8
 MAX_ARCHIVE = 100_000_000
 
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay")
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "resets")
 
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
@@ -136,6 +137,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     consistency: Consistency = "eventual"
     also: list[str] = []
     movement: str | None = None
+    resets: list[str] = []
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -160,6 +162,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             raise self._wrong("min_score", self.min_score, "a board with decay has no scores below 0")
         if low > high:
             raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
+        self.cuts  # noqa: B018 - checks the resets
         force_setattr(self, "windows", self._canonical_windows())
 
     def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
@@ -175,7 +178,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def _check_types(self) -> None:
         for field, expected in TYPES.items():
             self._checked(field, getattr(self, field), partial(check_type, expected))
-        for field in ("segments", "also"):
+        for field in ("segments", "also", "resets"):
             # Lists of its own: a caller's may change, and may be a tuple.
             force_setattr(self, field, list(getattr(self, field)))
         for field, choices in CHOICES.items():
@@ -299,6 +302,11 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def movement_ms(self) -> int | None:
         """How long ago the ranks were against which movement is told; None: it is not told, or against the window before."""
         return None if self.movement in (None, "previous_window") else duration_ms(str(self.movement))
+
+    @cached_property
+    def cuts(self) -> tuple[int, ...]:
+        """The moments of the resets, at which windows are cut."""
+        return self._checked("resets", self.resets, reset_moments)
 
     @cached_property
     def half_life(self) -> HalfLife | None:

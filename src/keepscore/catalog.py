@@ -91,6 +91,8 @@ class LiveBoard:
         self.half_life = self.board.half_life
         #: Whether scores are shown as they are stored.
         self.is_plain = not self.board.decimals and self.half_life is None
+        #: Whether its rankings are about to begin anew: what is the difference to a score now is not so then.
+        self.is_resetting = False
         self._positions: dict[int, CalendarPosition] = {}
 
     def shown_at(self, now: int) -> Callable[[int], Score]:

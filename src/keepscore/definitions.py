@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from keepscore.applier import Applier
+from keepscore.board_checks import brief
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard, check_links
 from keepscore.engines.base import InProcessEngine, RankingEngine
-from keepscore.errors import InvalidBoard, VersionConflict
+from keepscore.errors import EngineUnavailable, InvalidBoard, VersionConflict
 from keepscore.keeper import Keeper
-from keepscore.ledgers.base import Checkpoint, Ledger
+from keepscore.ledgers.base import Checkpoint, Ledger, check_version
 from keepscore.quiet import Quiet
 from keepscore.reader import Reader
 from keepscore.replay import Progress, load_engine, load_from_events
@@ -25,6 +28,8 @@ __all__ = ["Definitions"]
 
 #: Milliseconds after which a process builds rankings itself that another one was to build.
 PATIENCE = 30_000
+#: How often a change is tried that those of other processes come before, and the seconds between two tries.
+TRIES, PAUSE = 50, 0.1
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +74,7 @@ class Definitions:
             if old is not None and await self._ledger.value(mark) == digest:
                 # The file has not changed since it took effect: what was changed otherwise stays.
                 continue
+            board = _with_resets(board, old)
             await self._check(board, old, boards)
             if old is None or not old.board.same_definition(board):
                 same = old is None or self._fits(old.board, board)
@@ -84,16 +90,19 @@ class Definitions:
 
     async def put(self, board: Board, version: int | None) -> None:
         """Define a board, or change its definition; when this returns, its rankings are those of the new one."""
+        await (self._put(board, version) if version is not None else self._again(lambda: self._put(board, None)))
+
+    async def _put(self, board: Board, version: int | None) -> None:
         async with self._defining:
             old = self._catalog.get(board.name)
-            if version is not None and version != (old.version if old else 0):
-                raise VersionConflict(f"board {board.name!r} is at version {old.version if old else 0}, not {version}: read it again")
+            check_version(None if old is None else old.record, board.name, version)
+            board = _with_resets(board, old)
             await self._check(board, old, {board.name: board})
             if old is None:
                 await self._activate(LiveBoard(await self._ledger.put_board(board, True, self._clock())))
             elif not old.board.same_definition(board):
                 same = self._fits(old.board, board)
-                live = LiveBoard(await self._ledger.put_board(board, same, self._clock()))
+                live = LiveBoard(await self._ledger.put_board(board, same, self._clock(), old.version))
                 await (self._redefine(live) if same else self._activate(live))
 
     async def rebuild(self, name: str, progress: Progress) -> tuple[int, int]:
@@ -102,6 +111,36 @@ class Definitions:
             live = self._catalog[name]
             events, players = await load_from_events(self._ledger, self._engine, live, self._clock(), progress)
             return events + await self._take_effect(live, None), players
+
+    async def revise(self, name: str, edit: Callable[[LiveBoard], Awaitable[Board]], action: str) -> None:
+        """Make another definition of the one that there is, of another meaning; when this returns, it is in effect."""
+        await self._again(lambda: self._revise(name, edit, action))
+
+    async def _revise(self, name: str, edit: Callable[[LiveBoard], Awaitable[Board]], action: str) -> None:
+        async with self._defining:
+            old = self._catalog[name]
+            async with self._quiet:
+                # Until the new rankings are there, no absolute score becomes the difference to one of before.
+                token = await self._engine.hold(old.id)
+                old.is_resetting = True
+            try:
+                board = await edit(old)
+                await self._check(board, old, {name: board})
+                await self._activate(LiveBoard(await self._ledger.put_board(board, False, self._clock(), old.version, action)))
+            finally:
+                old.is_resetting = False
+                with contextlib.suppress(EngineUnavailable):
+                    await self._engine.release(old.id, token)
+
+    async def _again(self, change: Callable[[], Awaitable[None]]) -> None:
+        """Try a change again that another process came before, once its definition has arrived here."""
+        for _ in range(TRIES):
+            try:
+                return await change()
+            except VersionConflict:
+                await asyncio.sleep(PAUSE)
+                await self.refresh()
+        return await change()
 
     async def delete(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger."""
@@ -194,3 +233,14 @@ class Definitions:
             self._catalog.put(live.record)
             self._reader.forget()
         return events
+
+
+def _with_resets(board: Board, old: LiveBoard | None) -> Board:
+    """A definition with the resets that the board had, which no definition sets."""
+    known = [] if old is None else old.board.resets
+    if board.resets and board.resets != known:
+        raise InvalidBoard(
+            f"board {board.name!r}: resets = {brief(board.resets)} cannot be set; they are {brief(known)}: leave them out, and reset a "
+            "board with POST /v1/boards/{board}/reset"
+        )
+    return replace(board, resets=known) if known else board

@@ -22,6 +22,7 @@
     ├── MethodNotAllowed
     ├── Conflict
     │   ├── NotIncrementable
+    │   ├── NothingToUndo           no reset, or one whose grace is over
     │   ├── VersionConflict
     │   ├── WindowClosed
     │   └── WindowOpen              there are no final standings yet
@@ -69,6 +70,7 @@ __all__ = [
     "NotArchived",
     "NotFound",
     "NotIncrementable",
+    "NothingToUndo",
     "Overloaded",
     "ServiceError",
     "Unavailable",
@@ -189,6 +191,10 @@ class Conflict(KeepscoreError):
 
 class NotIncrementable(Conflict):
     """An increment was sent to a board whose operator takes scores only."""
+
+
+class NothingToUndo(Conflict):
+    """The board was not reset, or too long ago."""
 
 
 class VersionConflict(Conflict):

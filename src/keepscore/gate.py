@@ -46,7 +46,8 @@ class Gate:
             submission.live.id
             for ticket in tickets
             for _, submission in ticket.submissions
-            if submission.kind == "score" and submission.live.board.operator == "sum"
+            # Who resets a board holds it, and the planner refuses these.
+            if submission.kind == "score" and submission.live.board.operator == "sum" and not submission.live.is_resetting
         }
         held: dict[int, str] = {}
         try:

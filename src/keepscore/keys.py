@@ -2,6 +2,9 @@
 
 A ranking has a key of its own: templates that give one key to two rankings are refused when the board is defined (`check_keys`), and a
 segment's value that makes a slice look like the whole, when it comes.
+
+On a board that was reset, the present part of a window keeps the key of the template. The version before, `v1`, has `KEY:v1`, and
+`keepscore:v1:KEY` for a slice, whose key may end in any value.
 """
 
 from __future__ import annotations
@@ -13,18 +16,28 @@ from itertools import islice
 
 from keepscore.boards import Board
 from keepscore.errors import InvalidBoard
-from keepscore.windows import FOREVER, Span, span_at
+from keepscore.windows import FOREVER, Span, span_at, span_of, uncut, whole_at
 
 __all__ = ["check_keys", "key_of", "sample_keys"]
 
 _DAY = 86_400_000
 #: From when on, and how many windows are looked at: more than two years, so that a template without the year is seen.
 _FIRST = 1_700_000_000_000
+#: Resets that are looked at, the latest.
+_RESETS = 100
 _IN_A_ROW = {"daily": 800, "weekly": 120, "monthly": 30, "yearly": 6, "all_time": 1, "season": 6}
 
 
 def key_of(board: Board, span: Span, segment: str) -> str:
     """The key of a ranking: a window of a board, and a segment (`region:eu`) or the whole (``)."""
+    if board.resets:
+        whole, version = uncut(board, span)
+        key = _key_of(board, whole, segment)
+        return key if not version else f"keepscore:{version}:{key}" if segment else f"{key}:{version}"
+    return _key_of(board, span, segment)
+
+
+def _key_of(board: Board, span: Span, segment: str) -> str:
     window = board.periods[span.window]
     names = {"board": board.name, "start": _moment(board, span.start), "end": _moment(board, span.end)}
     whole = window.key.format(**names) if window.key is not None else _default(board, span)
@@ -52,8 +65,19 @@ def sample_keys(board: Board, thorough: bool = False) -> list[str]:
     keys = []
     for name in board.periods:
         for i, span in enumerate(islice(_spans(board, name), None if thorough else 2)):
-            keys += [key_of(board, span, segment) for segment in (["", *slices] if i < 2 else [""])]
-    return keys
+            keys += [_key_of(board, span, segment) for segment in (["", *slices] if i < 2 else [""])]
+    return keys + _version_keys(board, slices) if thorough else keys
+
+
+def _version_keys(board: Board, slices: list[str]) -> list[str]:
+    """Keys of the versions that resets have left, and of slices whose values look like versions."""
+    keys: set[tuple[Span, str]] = set()
+    for name, cut in ((name, cut) for name in board.periods for cut in board.cuts[-_RESETS:]):
+        span = span_at(board, name, cut - 1)
+        if span is not None and (version := uncut(board, span)[1]):
+            present = span_of(board, name, span.id.partition(".v")[0])
+            keys |= {(span, segment) for segment in ["", *slices]} | {(present, f"{segment}:{version}") for segment in board.segments}
+    return [key_of(board, span, segment) for span, segment in keys]
 
 
 def _spans(board: Board, name: str) -> Iterator[Span]:
@@ -61,7 +85,7 @@ def _spans(board: Board, name: str) -> Iterator[Span]:
     if name == "season" and board.season is not None:
         moment = round(board.season[0].timestamp() * 1000)
     for _ in range(_IN_A_ROW[name]):
-        span = span_at(board, name, moment)
+        span = whole_at(board, name, moment)
         if span is None:
             return
         yield span

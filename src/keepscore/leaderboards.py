@@ -25,6 +25,7 @@ from keepscore.answers import (
     Rebuild,
     Receipt,
     Rejection,
+    Reset,
     Revision,
     Top,
     Verification,
@@ -47,6 +48,7 @@ from keepscore.ledgers import base as ledgers
 from keepscore.lookback import Lookback
 from keepscore.reader import Reader
 from keepscore.replay import Progress, no_progress
+from keepscore.resets import Resets
 from keepscore.scoring import Kind
 from keepscore.spool import Spool
 from keepscore.tickets import Ticket
@@ -131,6 +133,7 @@ class Leaderboards(Lookback):
                 *(self._catalog, self.ledger, self._engine, self._applier, self._spool),
                 *(self._definitions, self._feed, self._writer.quiet, self.clock),
             )
+            self._resets = Resets(self._catalog, self._definitions, self.ledger, self.clock)
             self._applier.reloaded = self._keeper.rests_on
             self._applier.refresh = self._definitions.adopt
             await self._definitions.load(self._configured)
@@ -376,6 +379,16 @@ class Leaderboards(Lookback):
     async def delete_board(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
         await self._definitions.delete(name)
+
+    async def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        await self.refresh()
+        return await self._resets.reset(board, idempotency_key)
+
+    async def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        await self.refresh()
+        return await self._resets.undo(board, idempotency_key)
 
     async def refresh(self) -> bool:
         """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""

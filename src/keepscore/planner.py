@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Ranking, RankingEngine, Update
-from keepscore.errors import EngineUnavailable, InvalidScore, NotIncrementable, UnknownBoard
+from keepscore.errors import EngineUnavailable, InvalidScore, NotIncrementable, Unavailable, UnknownBoard
 from keepscore.guard import Submission, check_decaying, check_open
 from keepscore.ledgers.base import Ledger
 from keepscore.replay import restated
@@ -99,6 +99,8 @@ class Planner:
             return "score", amount
         if kind == "score" and own:
             # An absolute score on a sum board: what is missing to it in the first window.
+            if target.is_resetting:
+                raise Unavailable(f"board {target.name!r} is being reset: send the score again in a moment, or an amount, as an increment")
             kind, amount = "correction", amount - await self._score(route.rankings[0], submission.player)
         elif kind == "score":
             kind = "increment"

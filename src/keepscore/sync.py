@@ -28,6 +28,7 @@ from keepscore.answers import (
     Profile,
     Rebuild,
     Receipt,
+    Reset,
     Revision,
     Top,
     Verification,
@@ -250,6 +251,14 @@ class Leaderboards:
     def delete_board(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
         return self._run(self._async.delete_board(name))
+
+    def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        return self._run(self._async.reset(board, idempotency_key=idempotency_key))
+
+    def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        return self._run(self._async.undo_reset(board, idempotency_key=idempotency_key))
 
     def refresh(self) -> bool:
         """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""

@@ -7,11 +7,15 @@ A date that a zone left out has no window. Cron seasons start whenever the local
 a match that clocks skip counts as if they had not yet gone forward (2:30 is 3:30 on that day).
 Weeks carry the ISO number of the week in which most of their days lie, whatever day they begin on: with `week_start =
 "monday"` that is the ISO week itself.
+
+A reset cuts the windows in which it lies. The last part of a window keeps its id, those before it are versions: `all_time.v1` ended with
+the first reset, `all_time.v2` with the second, and `all_time` goes on. A window without a reset in it stays as it is.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple, get_args
 
@@ -21,7 +25,7 @@ from keepscore.board_checks import brief
 from keepscore.boards import Board, Weekday
 from keepscore.errors import UnknownWindow
 
-__all__ = ["FOREVER", "Span", "span_at", "span_of"]
+__all__ = ["FOREVER", "Span", "span_at", "span_of", "uncut", "whole_at"]
 
 #: The end of what never ends: beyond the last moment of year 9999.
 FOREVER = 253_402_300_800_000
@@ -43,7 +47,7 @@ _FORMS = {
 
 
 class Span(NamedTuple):
-    """One window: its name, its id and the moments from `start` up to, not including, `end`."""
+    """One window, or a part of one: its name, its id and the moments from `start` up to, not including, `end`."""
 
     window: str
     id: str
@@ -53,6 +57,47 @@ class Span(NamedTuple):
 
 def span_at(board: Board, window: str, moment: int) -> Span | None:
     """The span of a board's window that holds a moment, or None where no season does."""
+    whole = whole_at(board, window, moment)
+    if not board.resets or whole is None:
+        return whole
+    cuts = _cuts(board, whole)
+    return _part(whole, cuts, bisect_right(cuts, moment))
+
+
+def span_of(board: Board, window: str, window_id: str) -> Span:
+    """The span with that id, or UnknownWindow where there is none."""
+    if not board.resets:
+        return _whole_of(board, window, window_id)
+    name, dot, version = window_id.partition(".v")
+    whole = _whole_of(board, window, name)
+    cuts = _cuts(board, whole)
+    if not dot:
+        return _part(whole, cuts, len(cuts))
+    if not re.fullmatch(r"[1-9]\d{0,5}", version, re.ASCII) or int(version) > len(cuts):
+        raise UnknownWindow(f"{window_id!r} is no version of the {window} window {name}, which has {len(cuts)} beside the present one")
+    return _part(whole, cuts, int(version) - 1)
+
+
+def uncut(board: Board, span: Span) -> tuple[Span, str]:
+    """The whole window that a span is of, and the version (`v1`) that it is; empty for the present one."""
+    name, dot, version = span.id.partition(".v")
+    return _whole_of(board, span.window, name), f"v{version}" if dot else ""
+
+
+def _cuts(board: Board, whole: Span) -> tuple[int, ...]:
+    """The resets within a window: one at its very start has ended the window before."""
+    return board.cuts[bisect_right(board.cuts, whole.start) : bisect_left(board.cuts, whole.end)]
+
+
+def _part(whole: Span, cuts: tuple[int, ...], number: int) -> Span:
+    start = cuts[number - 1] if number else whole.start
+    if number == len(cuts):
+        return whole._replace(start=start)
+    return whole._replace(id=f"{whole.id}.v{number + 1}", start=start, end=cuts[number])
+
+
+def whole_at(board: Board, window: str, moment: int) -> Span | None:
+    """The same, whatever resets there were."""
     if window == "all_time":
         return Span("all_time", "all_time", 0, FOREVER)
     try:
@@ -67,8 +112,7 @@ def span_at(board: Board, window: str, moment: int) -> Span | None:
         raise UnknownWindow(f"{brief(moment)} ms lies outside the calendar of windows") from None
 
 
-def span_of(board: Board, window: str, window_id: str) -> Span:
-    """The span with that id, or UnknownWindow where there is none."""
+def _whole_of(board: Board, window: str, window_id: str) -> Span:
     form, example = _FORMS[window]
     wrong = UnknownWindow(f"{window_id!r} is not the id of a {window} window: write one such as {example!r}")
     if not re.fullmatch(form, window_id, re.ASCII):

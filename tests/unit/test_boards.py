@@ -27,7 +27,16 @@ from keepscore.errors import InvalidBoard, InvalidScore
 def test_a_name_is_all_that_a_board_needs():
     plain = {"name": "global", "operator": "best", "order": "desc", "decimals": 0, "ties": "first", "rank": "unique"}
     plain |= {"resolution": "1ms", "windows": ["all_time"], "timezone": "UTC", "week_start": "monday", "segments": []}
-    plain |= {"min_score": None, "max_score": None, "decay": None, "grace": "1h", "consistency": "eventual", "also": [], "movement": None}
+    plain |= {
+        "min_score": None,
+        "max_score": None,
+        "decay": None,
+        "grace": "1h",
+        "consistency": "eventual",
+        "also": [],
+        "movement": None,
+        "resets": [],
+    }
     assert Board("global").to_dict() == board_from_dict({"name": "global"}).to_dict() == plain
     assert list(plain) == list(FIELDS)
 

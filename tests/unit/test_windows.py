@@ -346,3 +346,79 @@ def test_a_moment_beyond_all_dates_has_no_season():
         for cron in ("0 0 1 */3 *", "0 * * * *"):
             with pytest.raises(UnknownWindow):
                 span_at(season(cron=cron), "season", moment)
+
+
+# -- resets -------------------------------------------------------------------------------------------------------------
+
+
+def reset(*times, zone="UTC", **fields):
+    return board(zone, windows=[*CALENDAR, "all_time"], resets=[f"{time}+00:00" for time in times], **fields)
+
+
+def test_a_reset_cuts_every_window_in_which_it_lies():
+    cut = ms("2026-11-16T09:30")
+    found = reset("2026-11-16T09:30:00")
+    names = {"daily": "2026-11-16", "weekly": "2026-W47", "monthly": "2026-11", "yearly": "2026", "all_time": "all_time"}
+    for window, name in names.items():
+        whole = span_at(board(), window, cut)
+        assert span_at(found, window, cut - 1) == (window, f"{name}.v1", whole.start, cut)
+        assert span_at(found, window, cut) == (window, name, cut, whole.end)
+
+
+def test_windows_without_a_reset_stay_as_they_are():
+    found = reset("2026-11-16T09:30:00")
+    for moment in ("2026-11-15T23:59:59.999", "2026-11-17"):
+        assert span_at(found, "daily", ms(moment)) == span_at(board(), "daily", ms(moment))
+
+
+def test_several_resets_of_one_day_are_versions_in_the_order_of_time():
+    found = reset("2026-11-16T09:00:00", "2026-11-16T09:00:00.001", "2026-11-16T23:59:59.999", "2026-11-17T00:00:01")
+    ids = [span_at(found, "daily", ms(f"2026-11-16T{t}")).id for t in ("00:00", "09:00", "09:00:00.001", "23:59:59.998", "23:59:59.999")]
+    assert ids == ["2026-11-16.v1", "2026-11-16.v2", "2026-11-16.v3", "2026-11-16.v3", "2026-11-16"]
+    assert span_at(found, "all_time", ms("2026-11-17")).id == "all_time.v4"
+
+
+def test_a_reset_at_the_very_start_of_a_day_ends_the_day_before_and_nothing_else():
+    found = reset("2026-11-16T00:00:00")
+    assert span_at(found, "daily", ms("2026-11-16")) == span_at(board(), "daily", ms("2026-11-16"))
+    assert span_at(found, "daily", ms("2026-11-15")) == span_at(board(), "daily", ms("2026-11-15"))
+    assert span_at(found, "all_time", ms("2026-11-15")).id == "all_time.v1"
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25)])
+def test_the_parts_of_a_day_on_which_clocks_change_are_the_day(day, hours):
+    found = reset(f"{day}T00:30:00", f"{day}T01:30:00", zone="Europe/Berlin")
+    parts = [span_of(found, "daily", name) for name in (f"{day}.v1", f"{day}.v2", day)]
+    assert all(one.end == other.start for one, other in pairwise(parts))
+    assert parts[-1].end - parts[0].start == hours * HOUR
+
+
+@given(
+    zone=st.sampled_from(["UTC", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia"]),
+    window=st.sampled_from([*CALENDAR, "all_time"]),
+    cuts=st.sets(st.integers(1_790_000_000_000, 1_790_000_000_000 + 40 * DAY), min_size=1, max_size=6),
+    moment=st.integers(1_790_000_000_000 - DAY, 1_790_000_000_000 + 41 * DAY),
+)
+def test_parts_hold_their_moments_and_their_ids_lead_back(zone, window, cuts, moment):
+    times = [datetime.fromtimestamp(cut / 1000, UTC).isoformat() for cut in sorted(cuts)]
+    found = board(zone, windows=[*CALENDAR, "all_time"], resets=times)
+    span, whole = span_at(found, window, moment), span_at(board(zone), window, moment)
+    assert whole.start <= span.start <= moment < span.end <= whole.end
+    assert not [cut for cut in cuts if span.start < cut < span.end]
+    assert span_of(found, window, span.id) == span
+    assert (".v" in span.id) == (span.end in cuts and span.end != whole.end)
+
+
+@pytest.mark.parametrize("id", ["all_time.v0", "all_time.v3", "all_time.v01", "all_time.v", "all_time.v1.v1", "all_time.v٢", "all_time."])
+def test_a_version_that_there_is_not_is_unknown(id):
+    with pytest.raises(UnknownWindow, match="all_time"):
+        span_of(reset("2026-11-16T09:00:00", "2026-11-16T10:00:00"), "all_time", id)
+    with pytest.raises(UnknownWindow, match="is not the id"):
+        span_of(board(), "all_time", "all_time.v1")
+
+
+@pytest.mark.parametrize("window", [Window(cron="0 0 1 * *"), Window(start="2026-11-01", end="2027-02-01")])
+def test_seasons_are_cut_too(window):
+    found = board(windows={"season": window}, resets=["2026-11-16T09:00:00Z"])
+    assert span_at(found, "season", ms("2026-11-15")).id == "2026-11-01.v1"
+    assert span_of(found, "season", "2026-11-01").start == ms("2026-11-16T09:00")

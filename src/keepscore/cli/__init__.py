@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from keepscore import __version__
-from keepscore.cli import boards, care, exports, files, keeper, ledgers, past, rankings, scores
+from keepscore.cli import boards, care, exports, files, keeper, ledgers, past, rankings, resets, scores
 from keepscore.cli.options import Config, err, out
 from keepscore.config import load_settings
 from keepscore.errors import KeepscoreError
@@ -59,6 +59,7 @@ app.add_typer(exports.app)
 app.add_typer(ledgers.app)
 app.add_typer(keeper.app, name="keeper")
 app.command()(keeper.revise)
+app.add_typer(resets.app)
 
 
 @app.command()

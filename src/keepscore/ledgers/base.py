@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple
 
 from keepscore.boards import Board
+from keepscore.errors import VersionConflict
 from keepscore.ordering import Row
 from keepscore.scoring import Event, State
 
@@ -24,6 +25,7 @@ __all__ = [
     "Order",
     "Profile",
     "Slot",
+    "check_version",
 ]
 
 
@@ -39,6 +41,13 @@ class BoardRecord(NamedTuple):
     board: Board
     #: The version since which rankings mean the same.
     meaning: int
+
+
+def check_version(current: BoardRecord | None, name: str, version: int | None) -> None:
+    """Refuse a change that is meant for another version of a definition than the current one; None: for any."""
+    found = 0 if current is None else current.version
+    if version is not None and version != found:
+        raise VersionConflict(f"board {name!r} is at version {found}, not {version}: read it again")
 
 
 class Claim(NamedTuple):
@@ -196,8 +205,13 @@ class Ledger(ABC):
         """The current definition of every board, by name."""
 
     @abstractmethod
-    async def put_board(self, board: Board, same_meaning: bool, now: int) -> BoardRecord:
-        """Record a definition: a new board, or the next version of the one with that name."""
+    async def put_board(
+        self, board: Board, same_meaning: bool, now: int, version: int | None = None, action: str = "put_board"
+    ) -> BoardRecord:
+        """Record a definition: a new board, or the next version of the one with that name.
+
+        Where a `version` is given and another is the current one by now, nothing is recorded, and VersionConflict is raised.
+        """
 
     @abstractmethod
     async def delete_board(self, name: str, now: int) -> None:

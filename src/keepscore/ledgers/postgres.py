@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 
 from keepscore.boards import Board, board_from_dict
-from keepscore.ledgers.base import Answered, BoardRecord, Claim, DuplicateKeys, Profile
+from keepscore.ledgers.base import Answered, BoardRecord, Claim, DuplicateKeys, Profile, check_version
 from keepscore.ledgers.postgres_archives import PostgresArchives
 from keepscore.ledgers.postgres_connections import OLDEST, Connections
 from keepscore.ledgers.postgres_schema import make_partitions, migrate, months_ahead
@@ -172,19 +172,22 @@ class PostgresLedger(PostgresStandings, PostgresArchives):
     async def boards(self) -> list[BoardRecord]:
         return [_record(row) for row in await self._connections.read("current_boards")]
 
-    async def put_board(self, board: Board, same_meaning: bool, now: int) -> BoardRecord:
+    async def put_board(
+        self, board: Board, same_meaning: bool, now: int, version: int | None = None, action: str = "put_board"
+    ) -> BoardRecord:
         async def work(connection: Any) -> BoardRecord:
             await connection.execute(self._queries["lock_boards"])
             found = [_record(row) for row in await connection.fetch(self._queries["current_boards"])]
             old = next((record for record in found if record.board.name == board.name), None)
+            check_version(old, board.name, version)
             if old is None:
                 record = BoardRecord(await connection.fetchval(self._queries["next_board_id"]), 1, board, 1)
             else:
-                version = old.version + 1
-                record = BoardRecord(old.id, version, board, old.meaning if same_meaning else version)
+                number = old.version + 1
+                record = BoardRecord(old.id, number, board, old.meaning if same_meaning else number)
             text = msgspec.json.encode(board.to_dict()).decode()
             await connection.execute(self._queries["put_board"], record.id, record.version, record.meaning, board.name, text, now)
-            await self._audit(connection, now, "put_board", board.name, {"id": record.id, "version": record.version})
+            await self._audit(connection, now, action, board.name, {"id": record.id, "version": record.version})
             return record
 
         return await self._connections.transaction(work)

@@ -24,6 +24,7 @@ from keepscore.ledgers.base import (
     Claim,
     DuplicateKeys,
     Profile,
+    check_version,
 )
 from keepscore.ledgers.lock_file import LockFile
 from keepscore.ledgers.player_index import PlayerIndex
@@ -296,18 +297,21 @@ class SqliteLedger(SqliteStandings, SqliteArchives):
         rows = connection.execute(self._queries["current_boards"]).fetchall()
         return [BoardRecord(number, version, board_from_dict(_decode(text)), meaning) for number, version, text, meaning in rows]
 
-    async def put_board(self, board: Board, same_meaning: bool, now: int) -> BoardRecord:
+    async def put_board(
+        self, board: Board, same_meaning: bool, now: int, version: int | None = None, action: str = "put_board"
+    ) -> BoardRecord:
         def work(connection: sqlite3.Connection) -> BoardRecord:
             old = next((record for record in self._boards(connection) if record.board.name == board.name), None)
+            check_version(old, board.name, version)
             if old is None:
                 (board_id,) = connection.execute(self._queries["next_board_id"]).fetchone()
                 record = BoardRecord(board_id, 1, board, 1)
             else:
-                version = old.version + 1
-                record = BoardRecord(old.id, version, board, old.meaning if same_meaning else version)
+                number = old.version + 1
+                record = BoardRecord(old.id, number, board, old.meaning if same_meaning else number)
             row = (record.id, record.version, record.meaning, board.name, msgspec.json.encode(board.to_dict()).decode(), now)
             connection.execute(self._queries["put_board"], row)
-            self._audit(connection, now, "put_board", board.name, {"id": record.id, "version": record.version})
+            self._audit(connection, now, action, board.name, {"id": record.id, "version": record.version})
             return record
 
         return await self._write(work)

@@ -11,6 +11,7 @@ from keepscore.web.compat import Compat
 from keepscore.web.http import Answer, AnyQuery, App, NoBody, Request, Route, Text
 from keepscore.web.openapi import describe
 from keepscore.web.past_routes import PastApi
+from keepscore.web.reset_routes import ResetRoutes
 from keepscore.web.routes import Api
 
 __all__ = ["make_app"]
@@ -30,7 +31,8 @@ PAGE_HEADERS = (
 
 def make_app(leaderboards: Leaderboards, default_board: str) -> App:
     """The application on some leaderboards. `default_board` is the one behind `/api/v1/leaderboard`."""
-    routes = [*Api(leaderboards).routes(), *PastApi(leaderboards).routes(), *Compat(leaderboards, default_board).routes()]
+    parts = (Api(leaderboards), PastApi(leaderboards), ResetRoutes(leaderboards), Compat(leaderboards, default_board))
+    routes = [route for part in parts for route in part.routes()]
     description = Text(encode(describe(routes)), b"application/json")
     reference = Route("GET", "/openapi.json", _constant(description), "This description", query=AnyQuery)
     return App([*routes, *_pages(), reference], leaderboards.refresh)
