@@ -13,8 +13,9 @@ from heapq import nlargest, nsmallest
 
 from keepscore.answers import Standing, Top
 from keepscore.catalog import LiveBoard
+from keepscore.coverage import covers, events_since
 from keepscore.engines.base import Ranking
-from keepscore.errors import InvalidTime, Overloaded, UnknownWindow
+from keepscore.errors import InvalidTime, NotKept, Overloaded, UnknownWindow
 from keepscore.guard import moment_of
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Ranks, Row, number_rows
@@ -73,6 +74,13 @@ class AsOf:
         board, fold = live.board, fold_for(live.board)
         span = span_at(board, ranking.window, moment)
         assert span is not None, "the ranking is one of the moment"
+        since = await events_since(self._ledger, live.id)
+        if not covers(since, span):
+            gone = _time(since).isoformat(timespec="seconds")
+            raise NotKept(
+                f"the {span.window} window {span.id} of board {live.name!r} has events from before {gone}, which the ledger has no more: "
+                "its standings cannot be worked out"
+            )
         counts = _counting(ranking, span, moment)
         states: dict[str, State] = {}
         late: set[str] = set()

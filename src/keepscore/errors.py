@@ -17,7 +17,7 @@
     │   ├── UnknownWindow
     │   ├── UnknownSegment
     │   ├── UnknownPlayer
-    │   ├── NotArchived         of a ranking that is gone, only the first players were kept
+    │   ├── NotKept             players beyond the archived ones, events that were dropped
     │   └── UnknownRoute
     ├── MethodNotAllowed
     ├── Conflict
@@ -67,9 +67,9 @@ __all__ = [
     "LedgerUnavailable",
     "MalformedBody",
     "MethodNotAllowed",
-    "NotArchived",
     "NotFound",
     "NotIncrementable",
+    "NotKept",
     "NothingToUndo",
     "Overloaded",
     "ServiceError",
@@ -168,8 +168,8 @@ class UnknownPlayer(NotFound):
     """The player is not in the ranking."""
 
 
-class NotArchived(NotFound):
-    """What was asked for is about more players than were archived."""
+class NotKept(NotFound):
+    """What was asked for was not kept: it needs more players than were archived, or events that were dropped."""
 
 
 class UnknownRoute(NotFound):

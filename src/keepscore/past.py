@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Page, Ranking, Rankings
-from keepscore.errors import NotArchived
+from keepscore.errors import NotKept
 from keepscore.ledgers.base import Archive, Archived, Ledger
 from keepscore.ordering import KeyCodec, Place, Ranks, Row
 
@@ -82,7 +82,7 @@ class Past(Rankings):
         archive = self.archive
         if counted < archive.kept or archive.kept == archive.players:
             return counted
-        raise NotArchived(
+        raise NotKept(
             f"the {archive.slot.window} window {archive.slot.window_id} of board {self._board.name!r} is archived, and only its first "
             f"{archive.kept} of {archive.players} players were kept: count scores that are better than theirs, or all"
         )
