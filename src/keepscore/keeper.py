@@ -51,11 +51,21 @@ class _Task:
         self.job = job
         self._clock = job.parts.clock
         self.lock = asyncio.Lock()
-        self.due = 0.0
+        self._ended = float("-inf")
         self.kept = float("-inf")
         #: What the last run did, if it did something.
         self.done: str | None = None
         self.status = JobStatus(job.name, job.every / SECOND)
+
+    @property
+    def _pause(self) -> int:
+        failures = self.status.failures
+        return min(SECOND << min(failures - 1, 10), self.job.patience) if failures else self.job.every
+
+    @property
+    def due(self) -> float:
+        """When it is to be done; how long that is after the last time may change meanwhile."""
+        return self._ended + self._pause / SECOND
 
     async def run(self, call: Callable[[int], Awaitable[str]], now: int) -> bool:
         """Do the job; answer whether there is something to tell."""
@@ -76,9 +86,8 @@ class _Task:
         self.done = done or None
         status.result = self.done or status.result
         status.every = self.job.every / SECOND
-        pause = min(SECOND << min(status.failures - 1, 10), self.job.patience) if status.failures else self.job.every
-        self.due = asyncio.get_running_loop().time() + pause / SECOND
-        status.next_run = _text(ended + pause)
+        self._ended = asyncio.get_running_loop().time()
+        status.next_run = _text(ended + self._pause)
         return bool(done) or before != (status.failures, status.error)
 
     def _fail(self, exc: Exception) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 from contextlib import closing
@@ -19,7 +20,7 @@ import pytest
 
 from tests.postgres_servers import shared_postgres
 from tests.service.redis_places import on, open_redis, until
-from tests.service.running import Service, refused, run, taken
+from tests.service.running import KEEPSCORE, PATIENCE, Service, environment, refused, run, taken
 
 BOARD = """
 [[board]]
@@ -145,3 +146,19 @@ def test_a_window_ends_while_submissions_pour_in(tmp_path: Path, kind: str) -> N
     assert archived == {player.player: player.counted["season"] for player in players}
     assert recorded == {player.player: player.counted["all_time"] for player in players}
     assert all(player.counted["all_time"] > player.counted["season"] > 0 for player in players)
+
+
+def test_a_keeper_without_a_service(tmp_path: Path) -> None:
+    """It works on what the configuration names, beside nobody: the process ends as a user ends it."""
+    (tmp_path / "keepscore.toml").write_text(f'[ledger]\nurl = "sqlite:///{tmp_path}/scores.db"\n{BOARD}')
+    with (tmp_path / "keeper.log").open("wb") as log:
+        process = subprocess.Popen([KEEPSCORE, "keeper"], cwd=tmp_path, env=environment(), stdout=log, stderr=log)
+    try:
+        until(lambda: "is at work" in (tmp_path / "keeper.log").read_text(), PATIENCE)
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait()
+    kept = json.loads(run("keeper", "status", "--json", cwd=tmp_path).stdout)
+    assert all(job["last_run"] for job in kept["jobs"] if job["name"] == "close")

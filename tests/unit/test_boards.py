@@ -492,3 +492,16 @@ def test_the_callers_decimal_context_does_not_round_scores():
         context.prec = 3
         assert board.stored(Decimal("1234567.89")) == 123456789
         assert str(board.shown(123456789)) == "1234567.89"
+
+
+@pytest.mark.parametrize("schedule", ["hourly", "daily", "weekly", "monthly", "*/15 * * * *"])
+def test_snapshots_do_not_change_what_rankings_mean(schedule):
+    plain, scheduled = Board("b"), Board("b", windows={"all_time": Window(snapshot=schedule)})
+    assert scheduled.same_meaning(plain)
+    assert board_from_dict(scheduled.to_dict()) == scheduled
+
+
+@pytest.mark.parametrize("schedule", ["yearly", "", "0 0 * *", "61 * * * *", "0 0 31 2 *"])
+def test_a_schedule_that_is_none(schedule):
+    with pytest.raises(InvalidBoard, match=r"windows\.all_time\.snapshot = .* hourly, daily, weekly, monthly"):
+        Board("b", windows={"all_time": Window(snapshot=schedule)})

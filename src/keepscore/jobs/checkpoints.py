@@ -19,7 +19,7 @@ __all__ = ["Checkpoints"]
 CHECKPOINT_EVENTS = 200_000
 #: States that one transaction of a checkpoint writes, so that submissions get their turn between two.
 CHUNK = 1000
-#: Milliseconds between two checkpoints of rankings that are elsewhere, and while they cannot be reached.
+#: Milliseconds between two checkpoints of rankings that are elsewhere, and while these cannot be reached.
 PAUSE, PAUSE_AWAY = 30 * SECOND, 2 * SECOND
 
 
@@ -43,9 +43,13 @@ class Checkpoints(Job):
     @property
     def every(self) -> int:  # type: ignore[override]
         """Milliseconds between two runs."""
-        if not self.parts.is_shared:
+        # A board that is new has no checkpoint yet.
+        if not self.parts.is_shared or self._is_fresh():
             return SECOND
         return PAUSE_AWAY if self._is_away() else PAUSE
+
+    def _is_fresh(self) -> bool:
+        return any(live.id not in self._bases for live in self._catalog)
 
     def rests_on(self, live: LiveBoard, checkpoint: Checkpoint | None) -> None:
         """A board was loaded from a checkpoint, or (None) from all of its events, and the next checkpoint is to hold everything."""
@@ -55,8 +59,7 @@ class Checkpoints(Job):
             self._bases[live.id] = checkpoint.base
 
     async def look(self, now: int) -> str:
-        fresh = any(live.id not in self._bases for live in self._catalog)
-        if self.parts.is_shared or fresh or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
+        if self.parts.is_shared or self._is_fresh() or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
             return await self.run(now)
         return ""
 
@@ -89,7 +92,8 @@ class Checkpoints(Job):
             self._bases.pop(live.id, None)
             if point is not None:
                 self._bases[live.id] = point.base
-            if point is None or dirty.states or dirty.dropped:
+            # Readers without an engine are told how old the checkpoint is, though nothing may have changed since.
+            if point is None or dirty.states or dirty.dropped or self._is_away():
                 await self._write_checkpoint(live, dirty)
                 done += 1
         return done
