@@ -82,11 +82,11 @@ async def damage(lb, name, ranking, what):
     elif what == "extra ranking":
         await lb.engine.restate(ranking._replace(window="daily", window_id="2026-01-01"), "p5", state)
     elif what == "missing ranking" and lb.bare:
-        lb.bare.delete(lb.engine._at(lb.engine._boards[ranking.board], ranking).key)
+        lb.bare.delete(lb.engine._boards.at(lb.engine._boards.get(ranking.board), ranking).key)
     elif what == "missing ranking":
         del lb.engine._boards[ranking.board].rankings[ranking]
     elif lb.bare:
-        marks = lb.engine._boards[ranking.board].marks
+        marks = lb.engine._boards.get(ranking.board).marks
         (writer,) = [field for field in lb.bare.hkeys(marks) if field != b"epoch"]
         lb.bare.hincrby(marks, writer, -3 if what == "behind" else 3)
     else:
@@ -150,8 +150,8 @@ async def test_what_a_bare_client_has_changed_is_found_and_put_right(run, what, 
     made = board()
     async with run(made) as lb:
         ranking = await filled(lb, made.name)
-        known = lb.engine._boards[ranking.board]
-        keys = lb.engine._at(known, ranking)
+        known = lb.engine._boards.get(ranking.board)
+        keys = lb.engine._boards.at(known, ranking)
         assert keys.form[0] == "timed"
         (member,) = [member for member in lb.bare.zrange(keys.key, 0, -1) if member.endswith(b"p5")]
         if what == "a member with another time":

@@ -14,6 +14,7 @@ from tests.service.running import run
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["serve", "boards list", "boards show", "boards apply", "submit", "increment", "top", "rank", "around", "verify", "rebuild"]
 COMMANDS += ["import", "export", "migrate", "events", "version", "keeper", "keeper status", "keeper run-once", "revise"]
+COMMANDS += ["windows", "history", "as-of", "export-events", "reset"]
 
 
 def configured(directory: Path, text: str) -> str:

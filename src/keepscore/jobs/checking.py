@@ -28,6 +28,13 @@ class Checking(Job):
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self._dice = random.Random()
+        #: When this process looks next.
+        self._next = 0
+
+    async def look(self, now: int) -> str:
+        # A start has just made everything from the ledger.
+        due, self._next = 0 < self._next <= now, self._next if now < self._next else now + self.every
+        return await self.run(now) if due else ""
 
     async def run(self, now: int) -> str:
         looked, repaired = 0, []
