@@ -35,6 +35,7 @@ from keepscore.board_fields import (
 from keepscore.decay import HalfLife
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
+from keepscore.rollups import Rollup, rollup_from
 
 __all__ = [
     "DECAY_FIELDS",
@@ -67,7 +68,7 @@ MAX_ALSO = 8
 MAX_ARCHIVE = 100_000_000
 
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "resets")
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "rollup", "resets")
 
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
@@ -125,6 +126,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     grace: str = "1h"
     consistency: Consistency = "eventual"
     also: list[str] = []
+    rollup: Rollup | None = None
     resets: list[str] = []
 
     def __post_init__(self) -> None:
@@ -150,6 +152,8 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
         self.cuts  # noqa: B018 - checks the resets
         force_setattr(self, "windows", self._canonical_windows())
+        if self.rollup is not None:
+            self._check_rollup()
 
     def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
         meaning = FIELDS.get(field) or WINDOW_FIELDS.get(field.rpartition(".")[2]) or f"a table of {', '.join(WINDOW_FIELDS)}"
@@ -185,6 +189,19 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         for other in self.also:
             if not _NAME.fullmatch(other):
                 raise self._wrong("also", other, form)
+
+    def _check_rollup(self) -> None:
+        given = msgspec.structs.asdict(self.rollup) if isinstance(self.rollup, Rollup) else self.rollup
+        rollup = self._checked("rollup", given, partial(rollup_from, self.name))
+        force_setattr(self, "rollup", rollup)
+        for field in ("segments", "also", "min_score", "max_score", "decay", "resets"):
+            if getattr(self, field):
+                raise self._wrong(field, getattr(self, field), "a roll-up has none")
+        if self.operator != "best":
+            raise self._wrong("operator", self.operator, "a roll-up has an aggregate in its place")
+        window = self.periods.get(rollup.into)
+        if list(self.periods) != [rollup.into] or window is None or window.ttl is not None:
+            raise self._wrong("windows", list(self.periods), f"a roll-up has the window of into, {rollup.into}, alone, and without a ttl")
 
     def _canonical_windows(self) -> list[str] | dict[str, Window]:
         """One form for each set of windows, so that equal definitions are equal boards: names if all are plain, or a table."""

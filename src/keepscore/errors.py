@@ -21,6 +21,8 @@
     │   └── UnknownRoute
     ├── MethodNotAllowed
     ├── Conflict
+    │   ├── BoardInUse              a roll-up is made from it
+    │   ├── RolledUp                a roll-up takes nothing itself
     │   ├── NotIncrementable
     │   ├── NothingToUndo           no reset, or one whose grace is over
     │   └── VersionConflict
@@ -45,6 +47,7 @@ import re
 
 __all__ = [
     "BadInput",
+    "BoardInUse",
     "BodyTooLarge",
     "ConfigError",
     "Conflict",
@@ -69,6 +72,7 @@ __all__ = [
     "NotIncrementable",
     "NothingToUndo",
     "Overloaded",
+    "RolledUp",
     "ServiceError",
     "Unavailable",
     "UnknownBoard",
@@ -183,6 +187,14 @@ class MethodNotAllowed(KeepscoreError):
 
 class Conflict(KeepscoreError):
     """The request does not fit what is there."""
+
+
+class BoardInUse(Conflict):
+    """Another board is made from this one."""
+
+
+class RolledUp(Conflict):
+    """The board is made from others, and takes no scores and no resets itself."""
 
 
 class NotIncrementable(Conflict):

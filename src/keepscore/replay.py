@@ -14,9 +14,10 @@ from typing import NamedTuple
 from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine, Update
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
+from keepscore.rollups import mark_of
 from keepscore.scoring import Event, State, fold_all, fold_for
 
-__all__ = ["fold_for_checkpoint", "fold_ledger", "load_engine", "restated"]
+__all__ = ["fold_for_checkpoint", "fold_ledger", "load_engine", "positions_of", "restated", "roll_up_player"]
 
 #: Events that are folded into a checkpoint at a time.
 MAX_TAIL = 200_000
@@ -38,6 +39,8 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
 
     O(events of the player), but O(events of the board) where rankings expire: what was before an expiry does not count.
     """
+    if live.board.rollup is not None:
+        return (await roll_up_player(ledger, live, live.parts, player)).get(ranking)
     if ranking.window in live.ttls:
         return (await fold_ledger(ledger, live, upto)).states.get(ranking, {}).get(player)
     events = await ledger.player_events(live.id, player)
@@ -46,6 +49,8 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
 
 async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folded:
     """The fold of a board's events up to the given positions. O(events), and all states are in memory."""
+    if live.board.rollup is not None:
+        return await _fold_parts(ledger, live, upto)
     folder = _Folder(live)
     async for events in ledger.events(live.id, {}):
         for event in events:
@@ -53,6 +58,43 @@ async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folde
                 folder.add(event)
     await folder.settle(ledger, upto)
     return Folded(folder.states, folder.expiries, folder.events)
+
+
+async def positions_of(ledger: Ledger, live: LiveBoard) -> dict[int, int]:
+    """How far each writer has got with what a board shows: its own events or, of a roll-up, those of the boards it is made from."""
+    if live.board.rollup is None:
+        return await ledger.positions(live.id)
+    return {mark_of(part.id, writer): n for part in live.parts for writer, n in (await ledger.positions(part.id)).items()}
+
+
+async def _fold_parts(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folded:
+    """The fold of a roll-up: the folds of its parts, put together. O(events of its boards)."""
+    found: dict[Ranking, dict[str, list[tuple[str, State]]]] = {}
+    count = 0
+    for part in live.parts:
+        positions = await ledger.positions(part.id)
+        folded = await fold_ledger(ledger, part, {writer: upto.get(mark_of(part.id, writer), 0) for writer in positions})
+        count += folded.events
+        for ranking, states in folded.states.items():
+            players = found.setdefault(live.target(part, ranking), {})
+            for player, state in states.items():
+                players.setdefault(player, []).append((part.name, state))
+    states_of = {ranking: {player: live.rolled_up(parts) for player, parts in players.items()} for ranking, players in found.items()}
+    return Folded(states_of, {}, count)
+
+
+async def roll_up_player(ledger: Ledger, live: LiveBoard, parts: list[LiveBoard], player: str) -> dict[Ranking, State]:
+    """A player's states in all rankings of a roll-up, from all events there are. O(events of the player)."""
+    found: dict[Ranking, list[tuple[str, State]]] = {}
+    for part in parts:
+        events: dict[Ranking, list[Event]] = {}
+        for event in await ledger.player_events(part.id, player):
+            events.setdefault(part.route(event.at, None).rankings[0], []).append(event)
+        for ranking, own in events.items():
+            state = fold_all(part.board, own)
+            assert state is not None, "there are events"
+            found.setdefault(live.target(part, ranking), []).append((part.name, state))
+    return {ranking: live.rolled_up(states) for ranking, states in found.items()}
 
 
 class _Folder:
@@ -110,7 +152,7 @@ def _counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) ->
 async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) -> Checkpoint | None:
     """Fill the engine's shadow of a board from the ledger; answer the checkpoint that it was based on, if there was one."""
     while True:
-        upto = await ledger.positions(live.id)
+        upto = await positions_of(ledger, live)
         points = await _usable_checkpoints(ledger, live)
         states = _from_checkpoint(ledger, live, points, upto) if points else _from_events(ledger, live, upto)
         with _collector_paused():
@@ -121,18 +163,23 @@ async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) ->
 
 
 async def _usable_checkpoints(ledger: Ledger, live: LiveBoard) -> list[Checkpoint]:
-    points = await ledger.checkpoints(live.id)
+    # A roll-up's checkpoint does not tell what its boards meant then.
+    points = await ledger.checkpoints(live.id) if live.board.rollup is None else []
     return points if points and points[0].meaning == live.meaning else []
 
 
 async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tuple[Dirty, Checkpoint | None]:
     """What a checkpoint has to be brought up to date with, and the one that it rests on (None: there is none, it is everything).
 
-    O(events since that checkpoint), up to a limit, and their players' states are in memory.
+    O(events since that checkpoint), up to a limit, and their players' states are in memory. A roll-up is folded from all events of its
+    boards whenever one has come.
     """
     points = await _usable_checkpoints(ledger, live)
     if not points:
-        upto = await ledger.positions(live.id)
+        upto = await positions_of(ledger, live)
+        last = await ledger.checkpoints(live.id) if live.board.rollup is not None else []
+        if last and last[0].complete and (last[0].meaning, last[0].positions) == (live.meaning, upto):
+            return _changed({}, {}, [], upto), last[0]
         folded = await fold_ledger(ledger, live, upto)
         return _changed(folded.states, folded.expiries, [], upto), None
     complete = points[0]

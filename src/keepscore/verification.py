@@ -11,7 +11,7 @@ from keepscore.engines.base import InProcessEngine, Ranking, RankingEngine
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.quiet import Quiet
-from keepscore.replay import fold_ledger, restated
+from keepscore.replay import fold_ledger, positions_of, restated
 from keepscore.scoring import NO_TIME, State, same_state
 
 __all__ = ["verify_board"]
@@ -92,7 +92,7 @@ async def _settled(
 async def _unapplied(ledger: Ledger, engine: RankingEngine, live: LiveBoard, quiet: Quiet) -> list[Difference]:
     for _ in range(TRIES):
         async with quiet:
-            recorded, applied = await ledger.positions(live.id), await engine.applied(live.id) or {}
+            recorded, applied = await positions_of(ledger, live), await engine.applied(live.id) or {}
         if all(n == applied.get(writer, 0) for writer, n in recorded.items()):
             return []
         if isinstance(engine, InProcessEngine):

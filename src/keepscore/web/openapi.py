@@ -9,6 +9,7 @@ import msgspec
 
 from keepscore import __version__
 from keepscore.boards import DECAY_FIELDS, FIELDS, WINDOW_FIELDS, Board, Decay, Window
+from keepscore.rollups import ROLLUP_FIELDS, Rollup
 from keepscore.web.bodies import BatchBody, EntryBody
 from keepscore.web.http import NoBody, NoQuery, Route
 from keepscore.web.problems import Problem
@@ -71,7 +72,7 @@ def describe(routes: list[Route]) -> dict[str, Any]:
 
 def _describe_boards(components: dict[str, Any]) -> None:
     board = components["Board"]
-    for kind, fields in ((Board, FIELDS), (Window, WINDOW_FIELDS), (Decay, DECAY_FIELDS)):
+    for kind, fields in ((Board, FIELDS), (Window, WINDOW_FIELDS), (Decay, DECAY_FIELDS), (Rollup, ROLLUP_FIELDS)):
         for field, meaning in fields.items():
             components[kind.__name__]["properties"][field]["description"] = meaning
     board["properties"]["version"] = {"type": "integer", "description": "how often the definition was changed, from 1"}
