@@ -46,6 +46,7 @@ FIELDS: dict[str, str] = {
     "grace": "how long after a window's end late scores are taken, such as '1h'",
     "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
     "also": "other boards to which every submission is sent on",
+    "inactivity": "what players lose who do not play any more, such as {after = '14d', lose = 25, every = '7d', floor = 1000}",
     "rollup": "the boards whose windows it is made from, such as {of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}",
     "resets": "when the board was reset; only a reset adds to it, and a definition may leave it out",
 }

@@ -61,6 +61,7 @@ def test_a_board_is_shown_whole_with_its_defaults(client: httpx.Client, board: D
         "grace": "1h",
         "consistency": "eventual",
         "also": [],
+        "inactivity": None,
         "rollup": None,
         "resets": [],
         "version": 1,

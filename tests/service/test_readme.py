@@ -81,7 +81,7 @@ def test_the_toml_of_the_readme_and_of_the_documentation_defines_boards(tmp_path
 
     documents = [README, (ROOT / "docs/configuration.md").read_text()]
     snippets = [snippet for text in documents for snippet in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
-    assert len(snippets) == 3
+    assert len(snippets) == 6
     for snippet in snippets:
         file = tmp_path / "boards.toml"
         file.write_text(snippet)

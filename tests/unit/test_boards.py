@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepscore.board_inactivity import INACTIVITY_FIELDS, Inactivity
 from keepscore.boards import (
     DECAY_FIELDS,
     FIELDS,
@@ -29,7 +30,7 @@ def test_a_name_is_all_that_a_board_needs():
     plain = {"name": "global", "operator": "best", "order": "desc", "decimals": 0, "ties": "first", "rank": "unique"}
     plain |= {"resolution": "1ms", "windows": ["all_time"], "timezone": "UTC", "week_start": "monday", "segments": []}
     plain |= {"min_score": None, "max_score": None, "decay": None, "grace": "1h", "consistency": "eventual", "also": []}
-    plain |= {"rollup": None, "resets": []}
+    plain |= {"inactivity": None, "rollup": None, "resets": []}
     assert Board("global").to_dict() == board_from_dict({"name": "global"}).to_dict() == plain
     assert list(plain) == list(FIELDS)
 
@@ -335,6 +336,7 @@ def test_something_without_a_name_is_not_a_board(data):
 def test_every_field_of_a_window_has_its_meaning_written_down():
     assert list(WINDOW_FIELDS) == list(Window.__struct_fields__)
     assert list(DECAY_FIELDS) == list(Decay.__struct_fields__)
+    assert list(INACTIVITY_FIELDS) == list(Inactivity.__struct_fields__)
     assert list(ROLLUP_FIELDS) == list(Rollup.__struct_fields__)
 
 
