@@ -6,9 +6,11 @@ since the one before.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 
 from keepscore.catalog import LiveBoard
@@ -21,6 +23,8 @@ __all__ = ["fold_for_checkpoint", "fold_ledger", "load_engine", "positions_of", 
 
 #: Events that are folded into a checkpoint at a time.
 MAX_TAIL = 200_000
+#: Events that are folded, and rows that are loaded, before others get their turn.
+TURN = 1000
 
 Positions = Mapping[int, int]
 States = dict[Ranking, dict[str, State]]
@@ -53,9 +57,11 @@ async def fold_ledger(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folde
         return await _fold_parts(ledger, live, upto)
     folder = _Folder(live)
     async for events in ledger.events(live.id, {}):
-        for event in events:
+        for number, event in enumerate(events):
             if event.n <= upto.get(event.writer, 0):
                 folder.add(event)
+            if number % TURN == 0:
+                await asyncio.sleep(0)
     await folder.settle(ledger, upto)
     return Folded(folder.states, folder.expiries, folder.events)
 
@@ -244,8 +250,9 @@ def _collector_paused() -> Iterator[None]:
 async def _from_events(ledger: Ledger, live: LiveBoard, upto: Positions) -> AsyncIterator[Loaded]:
     folded = await fold_ledger(ledger, live, upto)
     for ranking, states in folded.states.items():
-        rows = [(player, *state) for player, state in states.items()]
-        yield Loaded(ranking, folded.expiries.get(ranking, 0), rows, fresh=True)
+        left = iter(states.items())
+        while rows := [(player, *state) for player, state in islice(left, TURN)]:
+            yield Loaded(ranking, folded.expiries.get(ranking, 0), rows, fresh=True)
 
 
 async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpoint], upto: Positions) -> AsyncIterator[Loaded]:
