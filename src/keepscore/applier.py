@@ -5,6 +5,7 @@ Every event that the ledger has reaches the engine once. The engine says how far
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import groupby
@@ -28,6 +29,8 @@ MAX_TRIES = 5
 MAX_RESTATES = 100
 #: Events that one engine call brings while the engine catches up.
 STEP = 1000
+#: Players whose events are read at a time for a roll-up.
+TOGETHER = 20
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +103,8 @@ class Applier:
                         log.warning("restated when the ledger is back: %s", exc)
                 if name is not None:
                     outcomes[name] = outcome
-            for target in self._catalog.rollups(live):
+            # What is kept for the ledger is rolled up when the ledger has it.
+            for target in self._catalog.rollups(live) if not spool else ():
                 try:
                     rolled |= await self._roll_up(target, live.id, events[live.id])
                 except LedgerUnavailable as exc:
@@ -221,10 +225,11 @@ class Applier:
             for event in events:
                 touched.setdefault(event.player, set()).add(live.target(own, own.route(event.at, None).rankings[0]))
             states: dict[Ranking, dict[str, State]] = {}
-            for player, rankings in touched.items():
-                found = await roll_up_player(self._ledger, live, parts, player)
-                for ranking in rankings:
-                    states.setdefault(ranking, {})[player] = found[ranking]
+            for players in _slices(list(touched), TOGETHER):
+                made = await asyncio.gather(*(roll_up_player(self._ledger, live, parts, player) for player in players))
+                for player, found in zip(players, made, strict=True):
+                    for ranking in touched[player]:
+                        states.setdefault(ranking, {})[player] = found[ranking]
             if await self._engine.settle(live.id, states, applied, {mark: upto}, shadow):
                 return set(states)
         raise EngineUnavailable(f"board {live.name!r} could not be rolled up: scores came in all the time")
@@ -252,3 +257,7 @@ class Applier:
                     break
             else:
                 raise EngineUnavailable(f"player {player!r} could not be restated on board {live.name!r}: scores came in all the time")
+
+
+def _slices(players: list[str], size: int) -> Iterable[list[str]]:
+    return (players[start : start + size] for start in range(0, len(players), size))

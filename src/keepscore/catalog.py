@@ -98,7 +98,9 @@ class LiveBoard:
         #: Whether its rankings are about to begin anew: what is the difference to a score now is not so then.
         self.is_resetting = False
         self._positions: dict[int, CalendarPosition] = {}
-        #: Of a roll-up: its ranking for each ranking that it is made from.
+        #: Of a roll-up: id and version of the boards that it is made from, and what `parts` tells.
+        self._parts: tuple[list[tuple[int, int]], list[LiveBoard]] = [], []
+        #: Its ranking for each ranking that it is made from.
         self._targets: dict[Ranking, Ranking] = {}
 
     def shown_at(self, now: int) -> Callable[[int], Score]:
@@ -170,9 +172,12 @@ class LiveBoard:
         if self.board.rollup is None or self._catalog is None:
             return []
         window = [self.board.rollup.window]
-        boards = [self._catalog[name].record for name in self.board.rollup.of]
-        plain = [record._replace(board=replace(record.board, windows=window, segments=[], also=[])) for record in boards]
-        return [LiveBoard(record) for record in plain]
+        records = [self._catalog[name].record for name in self.board.rollup.of]
+        if self._parts[0] != [record[:2] for record in records]:
+            plain = [record._replace(board=replace(record.board, windows=window, segments=[], also=[])) for record in records]
+            self._parts = [record[:2] for record in records], [LiveBoard(record) for record in plain]
+            self._targets = {}
+        return self._parts[1]
 
     def target(self, part: LiveBoard, ranking: Ranking) -> Ranking:
         """The ranking of a roll-up in which a ranking of a part counts."""
@@ -225,8 +230,10 @@ class Catalog:
 
     def put(self, record: BoardRecord) -> LiveBoard:
         """Let a definition take effect."""
+        old = self._boards.get(record.board.name)
         live = self._boards[record.board.name] = LiveBoard(record, self)
-        self._find_rollups()
+        if live.board.rollup is not None or (old is not None and old.board.rollup is not None):
+            self._find_rollups()
         return live
 
     def _find_rollups(self) -> None:
@@ -241,8 +248,8 @@ class Catalog:
 
     def remove(self, name: str) -> None:
         """Forget a board."""
-        del self._boards[name]
-        self._find_rollups()
+        if self._boards.pop(name).board.rollup is not None:
+            self._find_rollups()
 
     def links(self, live: LiveBoard) -> list[LiveBoard]:
         """The boards to which submissions on a board are sent on. One that was deleted since is passed over."""
