@@ -5,6 +5,7 @@ Every event that the ledger has reaches the engine once. The engine says how far
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import groupby
@@ -15,8 +16,9 @@ from keepscore.engines.base import Batch, Gap, Outcome, Ranking, RankingEngine, 
 from keepscore.errors import EngineUnavailable, KeepscoreError, KeyTaken, LedgerUnavailable, UnknownBoard
 from keepscore.ledgers.base import Checkpoint, Ledger
 from keepscore.planner import Plan
-from keepscore.replay import load_engine, restated
-from keepscore.scoring import Event
+from keepscore.replay import load_engine, positions_of, restated, roll_up_player
+from keepscore.rollups import mark_of
+from keepscore.scoring import Event, State
 from keepscore.spool import packed
 
 __all__ = ["Applied", "Applier"]
@@ -27,6 +29,8 @@ MAX_TRIES = 5
 MAX_RESTATES = 100
 #: Events that one engine call brings while the engine catches up.
 STEP = 1000
+#: Players whose events are read at a time for a roll-up.
+TOGETHER = 20
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +41,8 @@ class Applied(NamedTuple):
     outcomes: dict[int, Outcome]
     #: Boards that could not take theirs, while the others did, and why.
     failed: dict[int, KeepscoreError]
+    #: Rankings of roll-ups that have changed with them.
+    rolled_up: set[Ranking]
 
 
 class Applier:
@@ -81,6 +87,7 @@ class Applier:
             await self.restate_late(live)
             del self._unheard[live]
         outcomes: dict[int, Outcome] = {}
+        rolled: set[Ranking] = set()
         for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
             if live.id in failed:
                 continue
@@ -96,7 +103,14 @@ class Applier:
                         log.warning("restated when the ledger is back: %s", exc)
                 if name is not None:
                     outcomes[name] = outcome
-        return Applied(outcomes, failed)
+            # What is kept for the ledger is rolled up when the ledger has it.
+            for target in self._catalog.rollups(live) if not spool else ():
+                try:
+                    rolled |= await self._roll_up(target, live.id, events[live.id])
+                except LedgerUnavailable as exc:
+                    # Its watermark says what is missing.
+                    log.warning("board %r is rolled up when the ledger is back: %s", target.name, exc)
+        return Applied(outcomes, failed, rolled)
 
     async def _apply_healing(self, batches: list[Batch], failed: dict[int, KeepscoreError]) -> list[list[Outcome]]:
         """What the engine tells of each batch: nothing of one whose board has `failed` by itself."""
@@ -155,6 +169,8 @@ class Applier:
         raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: others did so all the time. Try again")
 
     async def _catch_up(self, live: LiveBoard, shadow: bool) -> int:
+        if live.board.rollup is not None:
+            return await self._catch_up_rollup(live, shadow)
         applied = await self._engine.applied(live.id, shadow) or {}
         done = 0
         async for events in self._ledger.events(live.id, applied):
@@ -169,6 +185,54 @@ class Applier:
                         await self.restate(live, update.player, outcome.restate, shadow)
                 done += len(mine)
         return done
+
+    async def _catch_up_rollup(self, live: LiveBoard, shadow: bool) -> int:
+        """Roll up what the boards of a roll-up have recorded and it does not show."""
+        applied = await self._engine.applied(live.id, shadow) or {}
+        if applied == await positions_of(self._ledger, live):
+            return 0
+        done = 0
+        for part in live.parts:
+            after = {mark & 0xFFFFFFFF: n for mark, n in applied.items() if mark >> 32 == part.id}
+            async for events in self._ledger.events(part.id, after):
+                for _, group in groupby(events, key=lambda event: event.writer):
+                    mine = list(group)
+                    for step in (mine[i : i + STEP] for i in range(0, len(mine), STEP)):
+                        await self._roll_up(live, part.id, step, shadow)
+                    done += len(mine)
+        return done
+
+    async def _roll_up(self, live: LiveBoard, source: int, events: list[Event], shadow: bool = False) -> set[Ranking]:
+        """Bring a roll-up up to date with events of one writer on one of its boards; answer the rankings that changed.
+
+        States are worked out anew from all that is recorded, and set if the roll-up has not gone on meanwhile: whoever comes second
+        has seen what the first has.
+        """
+        mark, upto = mark_of(source, events[0].writer), events[-1].n
+        for _ in range(MAX_RESTATES):
+            applied = await self._engine.applied(live.id, shadow)
+            if applied is None:
+                await self._heal(Gap(live.id, None))
+                return set()
+            if applied.get(mark, 0) >= upto:
+                return set()
+            if applied.get(mark, 0) < events[0].n - 1:
+                await self.catch_up(live, shadow)
+                continue
+            parts = live.parts
+            (own,) = [part for part in parts if part.id == source]
+            touched: dict[str, set[Ranking]] = {}
+            for event in events:
+                touched.setdefault(event.player, set()).add(live.target(own, own.route(event.at, None).rankings[0]))
+            states: dict[Ranking, dict[str, State]] = {}
+            for players in _slices(list(touched), TOGETHER):
+                made = await asyncio.gather(*(roll_up_player(self._ledger, live, parts, player) for player in players))
+                for player, found in zip(players, made, strict=True):
+                    for ranking in touched[player]:
+                        states.setdefault(ranking, {})[player] = found[ranking]
+            if await self._engine.settle(live.id, states, applied, {mark: upto}, shadow):
+                return set(states)
+        raise EngineUnavailable(f"board {live.name!r} could not be rolled up: scores came in all the time")
 
     async def restate_late(self, live: LiveBoard) -> None:
         """Restate the players whose events came late and who were not restated then, if there are any."""
@@ -196,3 +260,7 @@ class Applier:
                     break
             else:
                 raise EngineUnavailable(f"player {player!r} could not be restated on board {live.name!r}: scores came in all the time")
+
+
+def _slices(players: list[str], size: int) -> Iterable[list[str]]:
+    return (players[start : start + size] for start in range(0, len(players), size))

@@ -19,7 +19,7 @@ from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
 from keepscore.errors import EngineUnavailable
 from keepscore.ledgers.base import Archived, Ledger, Slot
 from keepscore.ordering import KeyCodec, Ranks, Row
-from keepscore.replay import fold_ledger
+from keepscore.replay import fold_ledger, positions_of
 from keepscore.scoring import NO_TIME, State, fold_all
 from keepscore.spool import Spool
 from keepscore.windows import Span
@@ -59,7 +59,7 @@ async def bring_together(
     """See that ledger and engine have all that was submitted on a board up to now; answer how far that is."""
     await writer.flush()
     await spool.drain_board(live)
-    upto = await ledger.positions(live.id)
+    upto = await positions_of(ledger, live)
     for _ in range(TRIES):
         applied = await engine.applied(live.id)
         if applied is None:

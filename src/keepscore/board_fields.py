@@ -47,6 +47,8 @@ FIELDS: dict[str, str] = {
     "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
     "also": "other boards to which every submission is sent on",
     "movement": "what rank_change in lists is against: the ranks some time ago, such as '1d', or the previous_window's; without it, 0",
+    "inactivity": "what players lose who do not play any more, such as {after = '14d', lose = 25, every = '7d', floor = 1000}",
+    "rollup": "the boards whose windows it is made from, such as {of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}",
     "resets": "when the board was reset; only a reset adds to it, and a definition may leave it out",
 }
 

@@ -42,9 +42,11 @@ from keepscore.board_fields import (
     Weekday,
     WindowName,
 )
+from keepscore.board_inactivity import Inactivity, inactivity_from
 from keepscore.decay import HalfLife
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
+from keepscore.rollups import Rollup, rollup_from
 
 __all__ = [
     "DECAY_FIELDS",
@@ -77,7 +79,7 @@ MAX_ALSO = 8
 MAX_ARCHIVE = 100_000_000
 
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "resets")
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "rollup", "resets")
 
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
@@ -137,6 +139,8 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     consistency: Consistency = "eventual"
     also: list[str] = []
     movement: str | None = None
+    inactivity: Inactivity | None = None
+    rollup: Rollup | None = None
     resets: list[str] = []
 
     def __post_init__(self) -> None:
@@ -164,6 +168,10 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
         self.cuts  # noqa: B018 - checks the resets
         force_setattr(self, "windows", self._canonical_windows())
+        if self.rollup is not None:
+            self._check_rollup()
+        if self.inactivity is not None:
+            self._check_inactivity()
 
     def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
         meaning = FIELDS.get(field) or WINDOW_FIELDS.get(field.rpartition(".")[2]) or f"a table of {', '.join(WINDOW_FIELDS)}"
@@ -199,6 +207,28 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         for other in self.also:
             if not _NAME.fullmatch(other):
                 raise self._wrong("also", other, form)
+
+    def _check_rollup(self) -> None:
+        given = msgspec.structs.asdict(self.rollup) if isinstance(self.rollup, Rollup) else self.rollup
+        rollup = self._checked("rollup", given, partial(rollup_from, self.name))
+        force_setattr(self, "rollup", rollup)
+        for field in ("segments", "also", "min_score", "max_score", "decay", "inactivity", "resets"):
+            if getattr(self, field):
+                raise self._wrong(field, getattr(self, field), "a roll-up has none")
+        if self.operator != "best":
+            raise self._wrong("operator", self.operator, "a roll-up has an aggregate in its place")
+        window = self.periods.get(rollup.into)
+        if list(self.periods) != [rollup.into] or window is None or window.ttl is not None:
+            raise self._wrong("windows", list(self.periods), f"a roll-up has the window of into, {rollup.into}, alone, and without a ttl")
+
+    def _check_inactivity(self) -> None:
+        given = msgspec.structs.asdict(self.inactivity) if isinstance(self.inactivity, Inactivity) else self.inactivity
+        force_setattr(self, "inactivity", rule := self._checked("inactivity", given, inactivity_from))
+        if self.operator not in ("last", "sum") or self.order != "desc" or self.decay or self.also or list(self.periods) != ["all_time"]:
+            allowed = "it is for last and sum boards of high scores with the window all_time alone, without decay and also"
+            raise self._wrong("inactivity", given, allowed)
+        for value in (rule.lose, rule.floor or 0):
+            self._bound("inactivity", value)
 
     def _canonical_windows(self) -> list[str] | dict[str, Window]:
         """One form for each set of windows, so that equal definitions are equal boards: names if all are plain, or a table."""
@@ -323,9 +353,13 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             return 0, high
         return -high if high > 0 else -MAX_SCORE, high
 
+    def points(self, value: int | float) -> int:
+        """The integer that stands for a number of the definition."""
+        return self.stored(value if isinstance(value, int) else Decimal(repr(value)))
+
     def _bound(self, field: str, value: int | float) -> int:
         try:
-            return self.stored(value if isinstance(value, int) else Decimal(repr(value)))
+            return self.points(value)
         except InvalidScore as exc:
             raise self._wrong(field, value, str(exc)) from None
 

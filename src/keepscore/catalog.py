@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from keepscore.boards import Board, Score
 from keepscore.durations import duration_ms
 from keepscore.engines.base import Ranking, Update
 from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
 from keepscore.keys import key_of
 from keepscore.ledgers.base import BoardRecord
-from keepscore.scoring import Event, cut
+from keepscore.rollups import rolled_up
+from keepscore.scoring import Event, State, cut
 from keepscore.windows import FOREVER, Span, span_at, span_of
 
-__all__ = ["Catalog", "LiveBoard", "Route", "check_links"]
+__all__ = ["Catalog", "LiveBoard", "Route", "check_links", "check_rollup"]
 
 #: Calendar positions of a board, and segment values of each, that are remembered.
 REMEMBERED = 10_000
@@ -80,8 +83,9 @@ class CalendarPosition:
 class LiveBoard:
     """A board that takes scores."""
 
-    def __init__(self, record: BoardRecord) -> None:
+    def __init__(self, record: BoardRecord, catalog: Catalog | None = None) -> None:
         self.record = record
+        self._catalog = catalog
         self.id, self.version, self.board, self.meaning = record
         self.name = self.board.name
         #: Whether nothing is taken, and nothing shown, that is not in the engine.
@@ -94,6 +98,10 @@ class LiveBoard:
         #: Whether its rankings are about to begin anew: what is the difference to a score now is not so then.
         self.is_resetting = False
         self._positions: dict[int, CalendarPosition] = {}
+        #: Of a roll-up: id and version of the boards that it is made from, and what `parts` tells.
+        self._parts: tuple[list[tuple[int, int]], list[LiveBoard]] = [], []
+        #: Its ranking for each ranking that it is made from.
+        self._targets: dict[Ranking, Ranking] = {}
 
     def shown_at(self, now: int) -> Callable[[int], Score]:
         """How scores that an engine keeps are shown at a moment."""
@@ -156,6 +164,40 @@ class LiveBoard:
             raise UnknownWindow(f"board {self.name!r} has no season now: name one with window_id")
         return Ranking(self.id, name, span_of(self.board, name, window_id).id, segment or "")
 
+    # -- roll-ups -------------------------------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> list[LiveBoard]:
+        """The boards that a roll-up is made from, as they are now, each with the window that counts and nothing else."""
+        if self.board.rollup is None or self._catalog is None:
+            return []
+        window = [self.board.rollup.window]
+        records = [self._catalog[name].record for name in self.board.rollup.of]
+        if self._parts[0] != [record[:2] for record in records]:
+            plain = [record._replace(board=replace(record.board, windows=window, segments=[], also=[])) for record in records]
+            self._parts = [record[:2] for record in records], [LiveBoard(record) for record in plain]
+            self._targets = {}
+        return self._parts[1]
+
+    def target(self, part: LiveBoard, ranking: Ranking) -> Ranking:
+        """The ranking of a roll-up in which a ranking of a part counts."""
+        found = self._targets.get(ranking)
+        if found is None:
+            if len(self._targets) >= REMEMBERED:
+                self._targets.clear()
+            span = span_at(self.board, self.board.first_window, span_of(part.board, ranking.window, ranking.window_id).start)
+            assert span is not None, "no roll-up is into seasons"
+            found = self._targets[ranking] = Ranking(self.id, span.window, span.id, "")
+        return found
+
+    def rolled_up(self, states: list[tuple[str, State]]) -> State:
+        """The state that the states in parts make, each with the name of the part's board."""
+        rollup = self.board.rollup
+        assert rollup is not None, "only a roll-up has parts"
+        scores = [state.score * rollup.weights.get(name, 1) for name, state in states]
+        since = max(state.since for _, state in states)
+        return State(rolled_up(rollup, self.board.order == "desc", scores), cut(self.board, since))
+
     def _check_segment(self, segment: str) -> None:
         name, colon, value = segment.partition(":")
         if name not in self.board.segments:
@@ -170,6 +212,8 @@ class Catalog:
 
     def __init__(self) -> None:
         self._boards: dict[str, LiveBoard] = {}
+        #: The roll-ups that are made from each board that has some.
+        self._rollups: dict[str, list[LiveBoard]] = {}
 
     def __iter__(self) -> Iterator[LiveBoard]:
         return iter(sorted(self._boards.values(), key=lambda live: live.name))
@@ -186,12 +230,26 @@ class Catalog:
 
     def put(self, record: BoardRecord) -> LiveBoard:
         """Let a definition take effect."""
-        live = self._boards[record.board.name] = LiveBoard(record)
+        old = self._boards.get(record.board.name)
+        live = self._boards[record.board.name] = LiveBoard(record, self)
+        if live.board.rollup is not None or (old is not None and old.board.rollup is not None):
+            self._find_rollups()
         return live
+
+    def _find_rollups(self) -> None:
+        self._rollups = {}
+        for live in self:
+            for name in live.board.rollup.of if live.board.rollup else ():
+                self._rollups.setdefault(name, []).append(live)
+
+    def rollups(self, live: LiveBoard) -> list[LiveBoard]:
+        """The boards that are made from a board."""
+        return self._rollups.get(live.name, [])
 
     def remove(self, name: str) -> None:
         """Forget a board."""
-        del self._boards[name]
+        if self._boards.pop(name).board.rollup is not None:
+            self._find_rollups()
 
     def links(self, live: LiveBoard) -> list[LiveBoard]:
         """The boards to which submissions on a board are sent on. One that was deleted since is passed over."""
@@ -207,7 +265,29 @@ def check_links(board: Board, boards: Mapping[str, Board]) -> None:
             problem = f"there is no board {name!r}"
         elif other.decimals != board.decimals:
             problem = f"board {name!r} has decimals = {other.decimals}, and this one {board.decimals}"
+        elif other.rollup is not None:
+            problem = f"board {name!r} is a roll-up, which takes no scores"
         elif board.operator in ("sum", "last") and other.operator in ("best", "first"):
             problem = f"board {name!r} is a {other.operator!r} board, which takes no increments, as this one does"
         if problem:
             raise InvalidBoard(f"board {board.name!r}: also = {board.also} cannot be used; {problem}")
+
+
+def check_rollup(board: Board, boards: Mapping[str, Board]) -> None:
+    """Refuse a roll-up that does not fit the boards that there are."""
+    rollup = board.rollup
+    for name in rollup.of if rollup else ():
+        other = boards.get(name)
+        problem = None
+        if other is None:
+            problem = f"there is no board {name!r}"
+        elif other.rollup is not None or other.decay is not None:
+            problem = f"board {name!r} {'is a roll-up itself' if other.rollup else 'has decay'}"
+        elif rollup and rollup.window not in other.periods:
+            problem = f"board {name!r} has no window {rollup.window!r}: it has {', '.join(other.periods)}"
+        else:
+            for field in ("decimals", "timezone", "week_start"):
+                if getattr(other, field) != getattr(board, field):
+                    problem = f"board {name!r} has {field} = {getattr(other, field)!r}, and this one {getattr(board, field)!r}"
+        if problem:
+            raise InvalidBoard(f"board {board.name!r}: rollup of {name!r} cannot be used; {problem}")

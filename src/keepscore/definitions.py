@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from keepscore.applier import Applier
 from keepscore.board_checks import brief
 from keepscore.boards import Board
-from keepscore.catalog import Catalog, LiveBoard, check_links
+from keepscore.catalog import Catalog, LiveBoard, check_links, check_rollup
 from keepscore.engines.base import InProcessEngine, RankingEngine
-from keepscore.errors import EngineUnavailable, InvalidBoard, VersionConflict
+from keepscore.errors import BoardInUse, EngineUnavailable, InvalidBoard, VersionConflict
 from keepscore.keeper import Keeper
 from keepscore.ledgers.base import Checkpoint, Ledger, check_version
 from keepscore.quiet import Quiet
@@ -30,6 +30,8 @@ __all__ = ["Definitions"]
 PATIENCE = 30_000
 #: How often a change is tried that those of other processes come before, and the seconds between two tries.
 TRIES, PAUSE = 50, 0.1
+#: What is noted of a roll-up one of whose boards means something else by now.
+STALE = b"stale"
 
 log = logging.getLogger(__name__)
 
@@ -78,14 +80,19 @@ class Definitions:
             await self._check(board, old, boards)
             if old is None or not old.board.same_definition(board):
                 same = old is None or self._fits(old.board, board)
+                if old is not None and not same:
+                    await self._mark_rollups(old)
                 self._catalog.put(await self._ledger.put_board(board, same, self._clock()))
             await self._ledger.put_value(mark, digest)
         for live in self._catalog:
-            if await self._engine.adopt(live.id, live.board):
+            stale = live.board.rollup is not None and await self._ledger.value(_mark(live)) == STALE
+            if not stale and await self._engine.adopt(live.id, live.board):
                 await self._applier.catch_up(live)
             else:
                 self._keeper.rests_on(live, await load_engine(self._ledger, self._engine, live))
                 await self._engine.promote(live.id)
+            if stale:
+                await self._ledger.put_value(_mark(live), b"")
         await self._engine.expire(self._clock())
 
     async def put(self, board: Board, version: int | None) -> None:
@@ -99,11 +106,15 @@ class Definitions:
             board = _with_resets(board, old)
             await self._check(board, old, {board.name: board})
             if old is None:
-                await self._activate(LiveBoard(await self._ledger.put_board(board, True, self._clock())))
+                await self._activate(LiveBoard(await self._ledger.put_board(board, True, self._clock()), self._catalog))
             elif not old.board.same_definition(board):
                 same = self._fits(old.board, board)
-                live = LiveBoard(await self._ledger.put_board(board, same, self._clock(), old.version))
+                if not same:
+                    await self._mark_rollups(old)
+                live = LiveBoard(await self._ledger.put_board(board, same, self._clock(), old.version), self._catalog)
                 await (self._redefine(live) if same else self._activate(live))
+                if not same:
+                    await self._rebuild_rollups(live)
 
     async def rebuild(self, name: str, progress: Progress) -> tuple[int, int]:
         """Make a board's rankings anew from all of its events; answer how many events and players those are."""
@@ -126,7 +137,10 @@ class Definitions:
             try:
                 board = await edit(old)
                 await self._check(board, old, {name: board})
-                await self._activate(LiveBoard(await self._ledger.put_board(board, False, self._clock(), old.version, action)))
+                await self._mark_rollups(old)
+                live = LiveBoard(await self._ledger.put_board(board, False, self._clock(), old.version, action), self._catalog)
+                await self._activate(live)
+                await self._rebuild_rollups(live)
             finally:
                 old.is_resetting = False
                 with contextlib.suppress(EngineUnavailable):
@@ -146,6 +160,8 @@ class Definitions:
         """Delete a board. Its events stay in the ledger."""
         async with self._defining, self._quiet:
             live = self._catalog[name]
+            if users := [other.name for other in self._catalog.rollups(live)]:
+                raise BoardInUse(f"board {name!r} cannot be deleted: {', '.join(users)} is made from it")
             await self._ledger.delete_board(name, self._clock())
             self._catalog.remove(name)
             await self._engine.forget(live.id)
@@ -178,7 +194,7 @@ class Definitions:
                 changed = True
             elif self._clock() - since > PATIENCE:
                 log.warning("the rankings of board %r are built here: who defined them has not", record.board.name)
-                live = LiveBoard(record)
+                live = LiveBoard(record, self._catalog)
                 await load_engine(self._ledger, self._engine, live)
                 await self._engine.promote(live.id)
                 self._catalog.put(record)
@@ -201,11 +217,26 @@ class Definitions:
                 f"board {board.name!r}: decimals = {board.decimals} cannot be used; it has {old.board.decimals}, in which its scores "
                 "are stored: make a new board"
             )
+        if old is not None and (old.board.rollup is None) != (board.rollup is None):
+            raise InvalidBoard(f"board {board.name!r}: rollup cannot be given to a board, or taken from it: make a new board")
         boards = {live.name: live.board for live in self._catalog} | dict(changes)
         await self._engine.check(board, list(boards.values()))
         for other in boards.values():
             if other.name == board.name or board.name in other.also:
                 check_links(other, boards)
+            if other.rollup is not None and board.name in (other.name, *other.rollup.of):
+                check_rollup(other, boards)
+
+    async def _mark_rollups(self, live: LiveBoard) -> None:
+        """Note that the roll-ups of a board have to be made anew, before it means something else."""
+        for target in self._catalog.rollups(live):
+            await self._ledger.put_value(_mark(target), STALE)
+
+    async def _rebuild_rollups(self, live: LiveBoard) -> None:
+        for target in self._catalog.rollups(live):
+            record = await self._ledger.put_board(target.board, False, self._clock(), target.version, "roll_up")
+            await self._activate(LiveBoard(record, self._catalog))
+            await self._ledger.put_value(_mark(target), b"")
 
     async def _redefine(self, live: LiveBoard) -> None:
         async with self._quiet:
@@ -244,3 +275,7 @@ def _with_resets(board: Board, old: LiveBoard | None) -> Board:
             "board with POST /v1/boards/{board}/reset"
         )
     return replace(board, resets=known) if known else board
+
+
+def _mark(live: LiveBoard) -> str:
+    return f"rollup:{live.id}"

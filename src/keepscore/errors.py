@@ -21,6 +21,8 @@
     │   └── UnknownRoute
     ├── MethodNotAllowed
     ├── Conflict
+    │   ├── BoardInUse              a roll-up is made from it
+    │   ├── RolledUp                a roll-up takes nothing itself
     │   ├── NotIncrementable
     │   ├── NothingToUndo           no reset, or one whose grace is over
     │   ├── VersionConflict
@@ -47,6 +49,7 @@ import re
 
 __all__ = [
     "BadInput",
+    "BoardInUse",
     "BodyTooLarge",
     "ConfigError",
     "Conflict",
@@ -72,6 +75,7 @@ __all__ = [
     "NotKept",
     "NothingToUndo",
     "Overloaded",
+    "RolledUp",
     "ServiceError",
     "Unavailable",
     "UnknownBoard",
@@ -187,6 +191,14 @@ class MethodNotAllowed(KeepscoreError):
 
 class Conflict(KeepscoreError):
     """The request does not fit what is there."""
+
+
+class BoardInUse(Conflict):
+    """Another board is made from this one."""
+
+
+class RolledUp(Conflict):
+    """The board is made from others, and takes no scores and no resets itself."""
 
 
 class NotIncrementable(Conflict):

@@ -17,6 +17,7 @@ from keepscore.errors import (
     InvalidSegment,
     InvalidTime,
     NotIncrementable,
+    RolledUp,
     UnknownSegment,
     WindowClosed,
 )
@@ -68,6 +69,8 @@ def check_submission(
     """A submission that the board takes, or the error that says why it does not. `backfill` lets closed windows pass."""
     who = check_player(player)
     board = live.board
+    if board.rollup is not None:
+        raise RolledUp(f"board {board.name!r} is made from {', '.join(board.rollup.of)}: send scores there")
     if kind == "increment" and board.operator in ("best", "first"):
         raise NotIncrementable(f"board {board.name!r} has operator {board.operator!r} and takes scores, not increments: send 'score'")
     if live.half_life is not None:

@@ -23,6 +23,7 @@ from keepscore.jobs.checking import Checking
 from keepscore.jobs.checkpoints import Checkpoints
 from keepscore.jobs.closing import Closing
 from keepscore.jobs.gaps import Gaps
+from keepscore.jobs.losses import Losses
 from keepscore.jobs.revising import revise_window
 from keepscore.jobs.snapshots import Snapshots
 from keepscore.jobs.tidying import Keys, Partitions
@@ -110,6 +111,7 @@ class Keeper:
             Closing(parts),
             Snapshots(parts),
             Baselines(parts),
+            Losses(parts),
             self._checkpoints,
             Keys(parts),
             Partitions(parts),

@@ -13,13 +13,25 @@ from contextlib import aclosing, contextmanager
 from itertools import islice
 from typing import NamedTuple
 
-from keepscore.catalog import LiveBoard, Route
+from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine
+from keepscore.folding import Folder, Positions, States, counts
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
-from keepscore.scoring import Event, State, fold_all, fold_for
+from keepscore.rollups import mark_of
+from keepscore.scoring import Event, State, fold_all
 from keepscore.windows import FOREVER
 
-__all__ = ["Progress", "fold_for_checkpoint", "fold_ledger", "load_engine", "load_from_events", "no_progress", "restated"]
+__all__ = [
+    "Progress",
+    "fold_for_checkpoint",
+    "fold_ledger",
+    "load_engine",
+    "load_from_events",
+    "no_progress",
+    "positions_of",
+    "restated",
+    "roll_up_player",
+]
 
 #: Events that are folded into a checkpoint at a time.
 MAX_TAIL = 200_000
@@ -30,13 +42,6 @@ LEFT_OUT = 3_600_000
 
 #: Called with what is being done, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
-
-Positions = Mapping[int, int]
-States = dict[Ranking, dict[str, State]]
-
-
-#: Whether an event is in a ranking already.
-Known = Callable[[Ranking, Event], bool]
 
 
 def no_progress(what: str, done: int, total: int) -> None:
@@ -56,10 +61,12 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
 
     O(events of the player), but O(events of the board) where rankings expire: what was before an expiry does not count.
     """
+    if live.board.rollup is not None:
+        return (await roll_up_player(ledger, live, live.parts, player)).get(ranking)
     if ranking.window in live.ttls:
         return (await fold_ledger(ledger, live, upto)).states.get(ranking, {}).get(player)
     events = await ledger.player_events(live.id, player)
-    return fold_all(live.board, [event for event in events if _counts(live, event, ranking, upto)])
+    return fold_all(live.board, [event for event in events if counts(live, event, ranking, upto)])
 
 
 async def fold_ledger(
@@ -69,7 +76,9 @@ async def fold_ledger(
 
     With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part.
     """
-    folder = _Folder(live)
+    if live.board.rollup is not None:
+        return await _fold_parts(ledger, live, upto)
+    folder = Folder(live)
     total = sum(upto.values())
     async with aclosing(_ahead(ledger.events(live.id, {}))) as chunks:
         async for events in chunks:
@@ -79,6 +88,43 @@ async def fold_ledger(
             await asyncio.sleep(0)
     await folder.settle(ledger, upto)
     return Folded(folder.states, folder.expiries, folder.events)
+
+
+async def positions_of(ledger: Ledger, live: LiveBoard) -> dict[int, int]:
+    """How far each writer has got with what a board shows: its own events or, of a roll-up, those of the boards it is made from."""
+    if live.board.rollup is None:
+        return await ledger.positions(live.id)
+    return {mark_of(part.id, writer): n for part in live.parts for writer, n in (await ledger.positions(part.id)).items()}
+
+
+async def _fold_parts(ledger: Ledger, live: LiveBoard, upto: Positions) -> Folded:
+    """The fold of a roll-up: the folds of its parts, put together. O(events of its boards)."""
+    found: dict[Ranking, dict[str, list[tuple[str, State]]]] = {}
+    count = 0
+    for part in live.parts:
+        positions = await ledger.positions(part.id)
+        folded = await fold_ledger(ledger, part, {writer: upto.get(mark_of(part.id, writer), 0) for writer in positions})
+        count += folded.events
+        for ranking, states in folded.states.items():
+            players = found.setdefault(live.target(part, ranking), {})
+            for player, state in states.items():
+                players.setdefault(player, []).append((part.name, state))
+    states_of = {ranking: {player: live.rolled_up(parts) for player, parts in players.items()} for ranking, players in found.items()}
+    return Folded(states_of, {}, count)
+
+
+async def roll_up_player(ledger: Ledger, live: LiveBoard, parts: list[LiveBoard], player: str) -> dict[Ranking, State]:
+    """A player's states in all rankings of a roll-up, from all events there are. O(events of the player)."""
+    found: dict[Ranking, list[tuple[str, State]]] = {}
+    for part in parts:
+        events: dict[Ranking, list[Event]] = {}
+        for event in await ledger.player_events(part.id, player):
+            events.setdefault(part.route(event.at, None).rankings[0], []).append(event)
+        for ranking, own in events.items():
+            state = fold_all(part.board, own)
+            assert state is not None, "there are events"
+            found.setdefault(live.target(part, ranking), []).append((part.name, state))
+    return {ranking: live.rolled_up(states) for ranking, states in found.items()}
 
 
 async def _ahead(chunks: AsyncIterator[list[Event]]) -> AsyncGenerator[list[Event], None]:
@@ -94,135 +140,6 @@ async def _ahead(chunks: AsyncIterator[list[Event]]) -> AsyncGenerator[list[Even
         waiting.cancel()
 
 
-class _Shared:
-    """A route that many events have in common, with the states of its rankings; none of these is over before `soonest`."""
-
-    __slots__ = ("is_behind", "latest", "route", "soonest", "tables")
-
-    def __init__(self, route: Route, tables: list[tuple[Ranking, dict[str, State]]], soonest: int, latest: int) -> None:
-        self.route = route
-        self.tables = tables
-        self.soonest = soonest
-        #: When the last of its events came, and whether that is not taken down yet.
-        self.latest = latest
-        self.is_behind = False
-
-
-class _Folder:
-    """Folds events one by one, and remembers the players for whom that did not do.
-
-    A ranking whose time is over when an event comes begins anew with it, as one that an engine has dropped does.
-    """
-
-    def __init__(self, live: LiveBoard) -> None:
-        self.live = live
-        self.fold = fold_for(live.board)
-        self.states: dict[Ranking, dict[str, State]] = {}
-        self.expiries: dict[Ranking, int] = {}
-        #: When rankings began anew.
-        self.began: dict[Ranking, int] = {}
-        self.late: set[tuple[Ranking, str]] = set()
-        #: Whose states were not folded here.
-        self._taken: set[tuple[Ranking, str]] = set()
-        self.events = 0
-        #: Routes of events without segments, and those of them whose last event is not taken down yet.
-        self.shared: dict[int, _Shared] = {}
-        self.behind: list[_Shared] = []
-
-    def take_up(self, ranking: Ranking, player: str, state: State) -> None:
-        """Begin with a state that was folded before."""
-        self.states.setdefault(ranking, {})[player] = state
-        self._taken.add((ranking, player))
-
-    def add(self, events: Iterable[Event], known: Known | None = None) -> None:
-        """Fold events into all of their rankings but those in which one is `known`."""
-        live, fold, late, taken = self.live, self.fold, self.late, self._taken
-        step, half_life, expires = live.board.resolution_ms, live.half_life, bool(live.ttls)
-        shared, behind = self.shared, self.behind
-        for event in events:
-            self.events += 1
-            _, _, _, player, kind, amount, at, received, segments, _, _ = event
-            route = live.route(at, segments)
-            course = shared.get(id(route))
-            if course is None or received >= course.soonest:
-                self._catch_up()
-                soonest = self._expire(route, received, event, known) if expires else FOREVER
-                tables = [(r, self._states(r)) for r in route.rankings if known is None or not known(r, event)]
-                if known is None and not segments:
-                    shared[id(route)] = _Shared(route, tables, soonest, received)
-            else:
-                tables = course.tables
-                if received > course.latest:
-                    course.latest = received
-                    if expires and not course.is_behind:
-                        course.is_behind = True
-                        behind.append(course)
-            if half_life is not None:
-                amount = half_life.level(amount, at)
-            at -= at % step
-            # Most windows have the same state and get the same state.
-            old: State | None = None
-            new = fold(None, kind, amount, at)
-            for ranking, states in tables:
-                found = states.get(player)
-                if found is not old:
-                    old, new = found, fold(found, kind, amount, at)
-                if new is None or (taken and self._is_undecided(ranking, player, found, at)):
-                    late.add((ranking, player))
-                elif new is not found:
-                    states[player] = new
-        self._catch_up()
-
-    def _states(self, ranking: Ranking) -> dict[str, State]:
-        states = self.states.get(ranking)
-        if states is None:
-            states = self.states[ranking] = {}
-        return states
-
-    def _catch_up(self) -> None:
-        """Take down until when rankings stay after the latest events of their routes."""
-        for course in self.behind:
-            course.is_behind = False
-            for ranking, expiry in zip(course.route.rankings, self.live.expiries(course.route, course.latest), strict=True):
-                if expiry > self.expiries.get(ranking, 0):
-                    self.expiries[ranking] = expiry
-        self.behind.clear()
-
-    def _expire(self, route: Route, received: int, event: Event, known: Known | None) -> int:
-        """See which rankings of a route begin anew with an event, and until when they stay; answer when the first is over."""
-        soonest = FOREVER
-        for ranking, expiry in zip(route.rankings, self.live.expiries(route, received), strict=True):
-            before = self.expiries.get(ranking, 0)
-            over = 0 < before <= received
-            if (over or expiry > before) and not (known is not None and known(ranking, event)):
-                if over:
-                    self._states(ranking).clear()
-                    self.began[ranking] = received
-                self.expiries[ranking] = before = expiry
-            if before:
-                soonest = min(soonest, before)
-        return soonest
-
-    def _is_undecided(self, ranking: Ranking, player: str, state: State | None, at: int) -> bool:
-        """Whether an event is of the time of the last one in a state that does not tell whose that was: which of them comes first?"""
-        return self.live.board.operator == "last" and state is not None and at == state.since and (ranking, player) in self._taken
-
-    async def settle(self, ledger: Ledger, upto: Positions) -> None:
-        """Restate the players with late events."""
-        for ranking, player in sorted(self.late):
-            if player in self.states[ranking]:
-                events = await ledger.player_events(self.live.id, player)
-                since = self.began.get(ranking, 0)
-                counted = [e for e in events if e.received >= since and _counts(self.live, e, ranking, upto)]
-                state = fold_all(self.live.board, counted)
-                assert state is not None, "a player with a late event has events"
-                self.states[ranking][player] = state
-
-
-def _counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) -> bool:
-    return event.n <= upto.get(event.writer, 0) and ranking in live.update(event).rankings
-
-
 async def load_from_events(
     ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, progress: Progress = no_progress
 ) -> tuple[int, int]:
@@ -230,7 +147,7 @@ async def load_from_events(
 
     Rankings whose time is over are left out, but for those that an event on its way may belong to.
     """
-    upto = await ledger.positions(live.id)
+    upto = await positions_of(ledger, live)
     with _collector_paused():
         folded = await fold_ledger(ledger, live, upto, progress)
         kept = {ranking: states for ranking, states in folded.states.items() if not 0 < folded.expiries.get(ranking, 0) <= now - LEFT_OUT}
@@ -259,7 +176,7 @@ def _parts(rows: Iterable[tuple[str, int, int]], size: int) -> Iterator[list[tup
 async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) -> Checkpoint | None:
     """Fill the engine's shadow of a board from the ledger; answer the checkpoint that it was based on, if there was one."""
     while True:
-        upto = await ledger.positions(live.id)
+        upto = await positions_of(ledger, live)
         points = await _usable_checkpoints(ledger, live)
         states = _from_checkpoint(ledger, live, points, upto) if points else _from_events(ledger, live, upto)
         with _collector_paused():
@@ -270,18 +187,23 @@ async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) ->
 
 
 async def _usable_checkpoints(ledger: Ledger, live: LiveBoard) -> list[Checkpoint]:
-    points = await ledger.checkpoints(live.id)
+    # A roll-up's checkpoint does not tell what its boards meant then.
+    points = await ledger.checkpoints(live.id) if live.board.rollup is None else []
     return points if points and points[0].meaning == live.meaning else []
 
 
 async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tuple[Dirty, Checkpoint | None]:
     """What a checkpoint has to be brought up to date with, and the one that it rests on (None: there is none, it is everything).
 
-    O(events since that checkpoint), up to a limit, and their players' states are in memory.
+    O(events since that checkpoint), up to a limit, and their players' states are in memory. A roll-up is folded from all events of its
+    boards whenever one has come.
     """
     points = await _usable_checkpoints(ledger, live)
     if not points:
-        upto = await ledger.positions(live.id)
+        upto = await positions_of(ledger, live)
+        last = await ledger.checkpoints(live.id) if live.board.rollup is not None else []
+        if last and last[0].complete and (last[0].meaning, last[0].positions) == (live.meaning, upto):
+            return _changed({}, {}, [], upto), last[0]
         folded = await fold_ledger(ledger, live, upto)
         return _changed(folded.states, folded.expiries, [], upto), None
     complete = points[0]
@@ -295,7 +217,7 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tupl
             break
     slots = {Ranking(live.id, *slot): expiry for slot, expiry in (await ledger.checkpoint_slots(live.id)).items()}
     over = _begun_anew(live, slots, tail)
-    folder = _Folder(live)
+    folder = Folder(live)
     included = await _take_up(ledger, folder, points, slots, over, tail)
     folder.add(sorted(tail, key=lambda e: (e.writer, e.n)), lambda ranking, event: _is_included(included, ranking, event))
     await folder.settle(ledger, positions)
@@ -309,7 +231,7 @@ def _changed(states: States, expiries: Mapping[Ranking, int], dropped: list[Rank
 
 
 async def _take_up(
-    ledger: Ledger, folder: _Folder, points: list[Checkpoint], slots: Mapping[Ranking, int], over: Set[Ranking], tail: Iterable[Event]
+    ledger: Ledger, folder: Folder, points: list[Checkpoint], slots: Mapping[Ranking, int], over: Set[Ranking], tail: Iterable[Event]
 ) -> dict[tuple[Ranking, str], Positions]:
     """Give a folder the checkpointed states of those whose events are to be folded in; answer what they include beyond the complete one."""
     included: dict[tuple[Ranking, str], Positions] = {}
@@ -363,7 +285,7 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
     async for events in ledger.events(live.id, complete.positions):
         for event in events:
             tail.setdefault(event.player, []).append(event)
-    folder = _Folder(live)
+    folder = Folder(live)
     included: dict[tuple[Ranking, str], Positions] = {}
     slots = {Ranking(live.id, *slot): expiry for slot, expiry in (await ledger.checkpoint_slots(live.id)).items()}
     over = _begun_anew(live, slots, [event for events in tail.values() for event in events])

@@ -17,7 +17,7 @@ from keepscore.answers import Reset
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.definitions import Definitions
-from keepscore.errors import NothingToUndo
+from keepscore.errors import NothingToUndo, RolledUp
 from keepscore.guard import check_key
 from keepscore.ledgers.base import Ledger
 from keepscore.windows import span_at
@@ -88,6 +88,8 @@ class Resets:
         made: list[Reset] = []
 
         async def edit(live: LiveBoard) -> Board:
+            if live.board.rollup is not None:
+                raise RolledUp(f"board {name!r} is made from {', '.join(live.board.rollup.of)}: reset those")
             board, answer = make(live)
             if mark is not None:
                 # Before it takes effect: who asks again after a crash is told by the definition whether it did.

@@ -15,7 +15,7 @@ from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.quiet import Quiet
-from keepscore.replay import Folded, fold_ledger, restated
+from keepscore.replay import Folded, fold_ledger, positions_of, restated
 from keepscore.scoring import NO_TIME, State, same_state
 
 __all__ = ["MAX_DIFFERENCES", "verify_board"]
@@ -68,7 +68,7 @@ class _Comparison:
     async def verify(self) -> Verification:
         """Compare everything."""
         applied = await self.engine.applied(self.live.id)
-        folded = await fold_ledger(self.ledger, self.live, await self.ledger.positions(self.live.id) if applied is None else applied)
+        folded = await fold_ledger(self.ledger, self.live, await positions_of(self.ledger, self.live) if applied is None else applied)
         shown = set(await self.engine.rankings(self.live.id))
         for ranking in sorted({*folded.states, *shown}):
             if 0 < folded.expiries.get(ranking, 0) <= self.now and ranking not in shown:
@@ -163,7 +163,7 @@ class _Comparison:
         async with self.quiet:
             for _ in range(TRIES):
                 before = await engine.applied(live.id)
-                upto = await self.ledger.positions(live.id) if before is None else before
+                upto = await positions_of(self.ledger, live) if before is None else before
                 wanted = await restated(self.ledger, live, player, ranking, upto)
                 wanted = _told(wanted, engine.keeps_since(live.board, ranking.window))
                 (shown,) = await engine.states(ranking, [player])
@@ -190,7 +190,7 @@ class _Comparison:
         async with self.quiet:
             # In this order: what is applied was recorded before.
             first = await self.engine.applied(live.id) or {}
-            recorded = await self.ledger.positions(live.id)
+            recorded = await positions_of(self.ledger, live)
             applied = await self.engine.applied(live.id) or {}
         for _ in range(0 if isinstance(self.engine, InProcessEngine) else TRIES):
             if all(n <= applied.get(writer, 0) for writer, n in recorded.items()):

@@ -236,7 +236,7 @@ class Writer:
             applied = await self._applier.apply(plans, group.spooled)
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
-            await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings})
+            await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings} | applied.rolled_up)
             if applied.failed:
                 tickets = self._settle_failed(group, applied.failed)
             await self._replies.reply(tickets, plans, applied.outcomes, group.spooled)
@@ -277,6 +277,9 @@ class Writer:
             await self._spool.end(self.quiet, self._clock())
         await self._spool.drain()
         for live in list(self._catalog):
+            if live.board.rollup is not None:
+                await self._applier.catch_up(live)
+                continue
             await self._applier.restate_late(live)
             applied = await self._engine.applied(live.id)
             if self.is_behind or applied is None or applied.get(self._applier.number, 0) != self._counts.get(live.id, 0):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import settings
 
 from tests.contract.backends import ENGINES, IN_PROCESS, LEDGERS
+from tests.contract.both import over_redis, own_redis
 from tests.contract.opened import NOON, Clock, opened
 
 # Time limits for single examples fail on busy machines and say nothing about the code.
@@ -72,3 +73,11 @@ def clock():
 def run(tmp_path, clock):
     """Opens leaderboards on one ledger file, again and again."""
     return functools.partial(opened, tmp_path / "scores.db", clock)
+
+
+@pytest.fixture(params=["embedded", "redis"])
+def lbs(request, tmp_path, clock):
+    """Opens leaderboards on one ledger file and one engine, again and again."""
+    if request.param == "embedded":
+        return functools.partial(opened, tmp_path / "scores.db", clock)
+    return functools.partial(over_redis, tmp_path / "scores.db", own_redis(), clock)

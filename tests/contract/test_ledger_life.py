@@ -1,6 +1,7 @@
 import pytest
 
 from keepscore.boards import Board, Window
+from keepscore.errors import VersionConflict
 from keepscore.ledgers.base import BoardRecord, Profile
 from keepscore.scoring import Event
 
@@ -55,6 +56,16 @@ async def test_every_change_is_a_version_and_meaning_is_the_last_that_changed_it
         (first.id, 4, 3),
     ]
     assert await ledger.boards() == [fourth]
+
+
+async def test_a_change_for_another_version_is_not_recorded(ledger):
+    with pytest.raises(VersionConflict, match="at version 0, not 1"):
+        await ledger.put_board(Board("b"), True, 0, 1)
+    first = await ledger.put_board(Board("b"), True, 0, 0)
+    second = await ledger.put_board(Board("b", max_score=5), True, 0, first.version, "reset")
+    with pytest.raises(VersionConflict, match="at version 2, not 1"):
+        await ledger.put_board(Board("b", max_score=6), True, 0, first.version)
+    assert await ledger.boards() == [second]
 
 
 async def test_a_deleted_board_is_gone_and_may_come_again(ledger):

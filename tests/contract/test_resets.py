@@ -2,47 +2,15 @@
 
 import asyncio
 import functools
-import itertools
 import json
 import sqlite3
-from contextlib import asynccontextmanager
-from unittest.mock import patch
 
 import pytest
-import redis
 
-from keepscore import Board, Leaderboards, Window
+from keepscore import Board, Window
 from keepscore.errors import InvalidBoard, NothingToUndo, Unavailable, UnknownBoard, UnknownWindow, WindowClosed
-from tests.contract.backends import redis_url
-from tests.contract.opened import DAY, HOUR, NOON, SECOND, KeeperByHand, at, differences, killed, opened, standings
-
-_databases = itertools.cycle(range(1, 16))
-
-
-def own_redis():
-    """A database that is empty; other tests use the first."""
-    url = f"{redis_url().removesuffix('/0')}/{next(_databases)}"
-    with redis.Redis.from_url(url) as client:
-        client.flushdb()
-    return url
-
-
-@asynccontextmanager
-async def over_redis(path, url, clock, *boards):
-    lb = Leaderboards.open(f"sqlite:///{path}", url, boards, clock)
-    with patch("keepscore.leaderboards.Keeper", KeeperByHand):
-        async with lb:
-            lb.path = path
-            yield lb
-
-
-@pytest.fixture(params=["embedded", "redis"])
-def lbs(request, tmp_path, clock):
-    """Opens leaderboards on one ledger file and one engine, again and again."""
-    if request.param == "embedded":
-        return functools.partial(opened, tmp_path / "scores.db", clock)
-    return functools.partial(over_redis, tmp_path / "scores.db", own_redis(), clock)
-
+from tests.contract.both import over_redis, own_redis
+from tests.contract.opened import DAY, HOUR, NOON, SECOND, at, differences, killed, opened, standings
 
 BOARD = Board("b", operator="sum", windows=["all_time", "daily"], segments=["region"])
 

@@ -63,6 +63,8 @@ def test_a_board_is_shown_whole_with_its_defaults(client: httpx.Client, board: D
         "consistency": "eventual",
         "also": [],
         "movement": None,
+        "inactivity": None,
+        "rollup": None,
         "resets": [],
         "version": 1,
     }

@@ -41,7 +41,17 @@ def test_status_and_run_once(tmp_path: Path) -> None:
         taken(service.client.post("/v1/boards/game/scores/batch?backfill=true", json={"scores": [late]}))
         until(lambda: jobs_of(service)["close"]["last_run"] is not None)
         assert taken(service.client.get("/v1/keeper"))["leader"] is True
-        assert set(jobs_of(service)) == {"expire", "close", "snapshot", "baselines", "checkpoint", "forget keys", "prepare", "verify"}
+        assert set(jobs_of(service)) == {
+            "expire",
+            "close",
+            "snapshot",
+            "baselines",
+            "inactivity",
+            "checkpoint",
+            "forget keys",
+            "prepare",
+            "verify",
+        }
         shown = run("keeper", "status", "--url", service.url, cwd=tmp_path)
         assert re.search(r"^close +1 s +2", shown.stdout, re.MULTILINE), shown.stdout
         early = run("keeper", "run-once", "--now", "2026-01-01T00:00:00Z", "--url", service.url, cwd=tmp_path)

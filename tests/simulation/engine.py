@@ -274,6 +274,19 @@ class SimulatedEngine(RankingEngine):
     async def late(self, board_id: int) -> list[tuple[Ranking, str]]:
         return sorted(await self._ask(f"late {board_id}", lambda engine: engine.late(board_id)))
 
+    async def settle(
+        self,
+        board_id: int,
+        states: Mapping[Ranking, Mapping[str, State]],
+        upto: Mapping[int, int],
+        advanced: Mapping[int, int],
+        shadow: bool = False,
+    ) -> bool:
+        def step() -> bool:
+            return self._knows(board_id, shadow) and _at_once(self._side(shadow).settle(board_id, states, upto, advanced, shadow))
+
+        return bool(await self._call(f"settle {board_id}", step))
+
     async def restate(
         self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
     ) -> bool:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepscore.board_inactivity import INACTIVITY_FIELDS, Inactivity
 from keepscore.boards import (
     DECAY_FIELDS,
     FIELDS,
@@ -22,6 +23,7 @@ from keepscore.boards import (
 )
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
+from keepscore.rollups import ROLLUP_FIELDS, Rollup
 
 
 def test_a_name_is_all_that_a_board_needs():
@@ -35,6 +37,8 @@ def test_a_name_is_all_that_a_board_needs():
         "consistency": "eventual",
         "also": [],
         "movement": None,
+        "inactivity": None,
+        "rollup": None,
         "resets": [],
     }
     assert Board("global").to_dict() == board_from_dict({"name": "global"}).to_dict() == plain
@@ -342,6 +346,8 @@ def test_something_without_a_name_is_not_a_board(data):
 def test_every_field_of_a_window_has_its_meaning_written_down():
     assert list(WINDOW_FIELDS) == list(Window.__struct_fields__)
     assert list(DECAY_FIELDS) == list(Decay.__struct_fields__)
+    assert list(INACTIVITY_FIELDS) == list(Inactivity.__struct_fields__)
+    assert list(ROLLUP_FIELDS) == list(Rollup.__struct_fields__)
 
 
 durations = st.builds("{}{}".format, st.integers(1, 999_999_999), st.sampled_from(["ms", "s", "m", "h", "d", "w"]))

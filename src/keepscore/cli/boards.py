@@ -68,10 +68,16 @@ def boards_apply(
 def _linked_first(boards: list[Any]) -> list[Any]:
     """Boards in an order in which each comes after those that it links to."""
     named = {board["name"]: board for board in boards if isinstance(board, dict) and isinstance(board.get("name"), str)}
-    links = {name: board.get("also") for name, board in named.items()}
-    graph = {name: [link for link in also if link in named] if isinstance(also, list) else [] for name, also in links.items()}
+    graph = {name: [link for link in _links(board) if link in named] for name, board in named.items()}
     try:
         ordered = [named[name] for name in TopologicalSorter(graph).static_order()]
     except (CycleError, TypeError):
         return boards
     return ordered if len(ordered) == len(boards) else boards
+
+
+def _links(board: dict[str, Any]) -> list[Any]:
+    """The boards that a board names."""
+    rollup = board.get("rollup")
+    named = board.get("also"), rollup.get("of") if isinstance(rollup, dict) else None
+    return [link for links in named if isinstance(links, list) for link in links if isinstance(link, str)]

@@ -259,6 +259,20 @@ class RankingEngine(Rankings):
         """
 
     @abstractmethod
+    async def settle(
+        self,
+        board_id: int,
+        states: Mapping[Ranking, Mapping[str, State]],
+        upto: Mapping[int, int],
+        advanced: Mapping[int, int],
+        shadow: bool = False,
+    ) -> bool:
+        """Set players' states that were worked out when the watermarks were `upto`, and advance some of these, in one step.
+
+        Where they are others by now, nothing is done, and the answer is False. O(log N) for each state.
+        """
+
+    @abstractmethod
     async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
         """The states of some players."""
 

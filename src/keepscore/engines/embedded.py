@@ -313,6 +313,26 @@ class EmbeddedEngine(InProcessEngine):
         board.late.discard((ranking, player))
         return True
 
+    async def settle(
+        self,
+        board_id: int,
+        states: Mapping[Ranking, Mapping[str, State]],
+        upto: Mapping[int, int],
+        advanced: Mapping[int, int],
+        shadow: bool = False,
+    ) -> bool:
+        board = self._side(shadow).get(board_id)
+        if board is None or board.applied != upto:
+            return False
+        for name, players in states.items():
+            ranking = board.rankings.get(name)
+            if ranking is None:
+                ranking = board.rankings[name] = EmbeddedRanking(board.board)
+            for player, state in players.items():
+                ranking.replace(player, ranking.state(player), ranking.codec.encode(player, *state), state.score)
+        board.applied |= advanced
+        return True
+
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
         return self._shadows if shadow else self._boards
 

@@ -173,6 +173,8 @@ def fingerprint(board: Board) -> str:
     meaning = [board.name, board.operator, board.order, board.ties, board.resolution, board.timezone, board.week_start, board.segments]
     if board.decay is not None:
         meaning.append(board.decay.half_life)
+    if board.rollup is not None:
+        meaning.append(msgspec.to_builtins(board.rollup))
     if board.resets:
         meaning.append(board.resets)
     return hashlib.blake2b(msgspec.json.encode([meaning, windows]), digest_size=8).hexdigest()

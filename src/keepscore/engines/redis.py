@@ -17,7 +17,7 @@ import msgspec
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
 from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, companions, fingerprint, keys_of, layout_of, layouts_of
-from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send
+from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send, settled
 from keepscore.engines.redis_boards import KnownBoard, KnownBoards
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_flaws import flaws
@@ -297,6 +297,24 @@ class RedisEngine(RankingEngine):
         marks = False if upto is None else list(upto.items())
         argument = _pack([known.epoch, keys.form, keys.field, keys.name, player, state or False, marks])
         return bool(await self._client.run(Call("restate", [known.marks, known.listed, known.late, *keys[:3]], argument)))
+
+    async def settle(
+        self,
+        board_id: int,
+        states: Mapping[Ranking, Mapping[str, State]],
+        upto: Mapping[int, int],
+        advanced: Mapping[int, int],
+        shadow: bool = False,
+    ) -> bool:
+        known = self._boards.side(board_id, shadow)
+        if known is None:
+            return False
+        keys, rankings = settled({self._boards.at(known, ranking, shadow): players for ranking, players in states.items()})
+        argument = _pack([known.epoch, list(upto.items()), list(advanced.items()), rankings])
+        done = int(await self._client.run(Call("settle", [known.marks, known.listed, *keys], argument)))
+        if done < 0:
+            raise KeyTaken(f"a key of board {known.board.name!r} holds something else: {', '.join(keys[::3])}")
+        return bool(done)
 
     async def _index(self, known: KnownBoard, ranking: Ranking, shadow: bool = False) -> None:
         """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""

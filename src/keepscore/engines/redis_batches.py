@@ -1,15 +1,16 @@
-"""Batches on their way to the script `apply`, and its answers."""
+"""Batches on their way to the script `apply`, and its answers; states on their way to `settle`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from keepscore.boards import Board
 from keepscore.engines.base import Batch, Change, Outcome, Ranking
 from keepscore.engines.layouts import RankingKeys
+from keepscore.scoring import State
 
-__all__ = ["Sent", "foreign", "other_type", "received", "send"]
+__all__ = ["Sent", "foreign", "other_type", "received", "send", "settled"]
 
 
 class Sent(NamedTuple):
@@ -68,3 +69,9 @@ def foreign(key: str, size: int) -> str:
 def other_type(key: str, kind: str) -> str:
     """What to do about a key of another type."""
     return f"the key {key!r} in Redis holds a {kind}, not what Keepscore puts there: rename it, or give the board another key template"
+
+
+def settled(states: Mapping[RankingKeys, Mapping[str, State]]) -> tuple[list[str], list[Any]]:
+    """Players' states as the script `settle` takes them: the keys and the rankings."""
+    rows = {at: [part for player, state in players.items() for part in (player, *state)] for at, players in states.items()}
+    return [key for at in rows for key in at[:3]], [(at.form, at.field, at.name, own) for at, own in rows.items()]

@@ -15,6 +15,7 @@ from keepscore.engines.base import Ranking
 from keepscore.errors import EngineUnavailable
 from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.ledgers.base import Slot
+from keepscore.replay import positions_of
 from keepscore.scoring import State
 from keepscore.windows import FOREVER, Span, span_at, span_of
 
@@ -126,7 +127,8 @@ class Closing(Job):
         if known is None:
             kept = await self.parts.ledger.value(f"closed:{live.id}:{window}")
             if kept is None:
-                return await self.parts.ledger.first_event(live.id)
+                found = [await self.parts.ledger.first_event(board.id) for board in _recorded(live)]
+                return min((first for first in found if first is not None), default=None)
             known = self._marks[live.id, window] = int(kept)
         return known
 
@@ -163,11 +165,12 @@ class _Found:
             if not live.is_strong or any(live.name in other.board.also for other in catalog if not other.is_strong):
                 # It may keep events for the ledger.
                 raise
-            self._upto, rankings = await ledger.positions(live.id), []
+            self._upto, rankings = await positions_of(ledger, live), []
             lost = [Span(window, "", *bounds) for window, bounds in self._due.items()]
         self._tail = Tail(ledger, spool, live, self._upto)
         for gone in lost:
-            if gone.start < gone.end and await ledger.has_events(live.id, gone.start, gone.end):
+            events = [await ledger.has_events(board.id, gone.start, gone.end) for board in _recorded(live) if gone.start < gone.end]
+            if any(events):
                 self._folded |= await folded_in(ledger, live, self._within(gone), self._upto)
         windows: dict[tuple[str, str], list[Ranking]] = {}
         for ranking in dict.fromkeys([*rankings, *self._folded]):
@@ -236,3 +239,8 @@ class _Found:
             except (NotExact, EngineUnavailable):
                 self._folded |= await folded_in(ledger, live, [span], self._upto)
         await archive_folded(ledger, live, ranking, series, self._folded.get(ranking, {}))
+
+
+def _recorded(live: LiveBoard) -> list[LiveBoard]:
+    """The boards whose events a board shows: its own or, of a roll-up, those that it is made from."""
+    return [live] if live.board.rollup is None else live.parts

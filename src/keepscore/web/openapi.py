@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from keepscore import __version__
+from keepscore.board_inactivity import INACTIVITY_FIELDS, Inactivity
 from keepscore.boards import DECAY_FIELDS, FIELDS, WINDOW_FIELDS, Board, Decay, Window
+from keepscore.rollups import ROLLUP_FIELDS, Rollup
 from keepscore.web.bodies import BatchBody, EntryBody
 from keepscore.web.http import NoBody, NoQuery, Route
 from keepscore.web.problems import Problem
@@ -73,7 +75,8 @@ def describe(routes: list[Route]) -> dict[str, Any]:
 
 def _describe_boards(components: dict[str, Any]) -> None:
     board = components["Board"]
-    for kind, fields in ((Board, FIELDS), (Window, WINDOW_FIELDS), (Decay, DECAY_FIELDS)):
+    own = {Board: FIELDS, Window: WINDOW_FIELDS, Decay: DECAY_FIELDS, Rollup: ROLLUP_FIELDS, Inactivity: INACTIVITY_FIELDS}
+    for kind, fields in own.items():
         for field, meaning in fields.items():
             components[kind.__name__]["properties"][field]["description"] = meaning
     board["properties"]["version"] = {"type": "integer", "description": "how often the definition was changed, from 1"}

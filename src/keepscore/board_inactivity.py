@@ -1,0 +1,48 @@
+"""What players lose who do not play any more: the field `inactivity` of a board. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from keepscore.durations import duration_ms
+
+__all__ = ["INACTIVITY_FIELDS", "Inactivity", "inactivity_from"]
+
+#: The shortest time between two losses (milliseconds).
+MIN_EVERY = 60_000
+
+#: What each field of an inactivity means.
+INACTIVITY_FIELDS: dict[str, str] = {
+    "after": "how long after their last score players lose for the first time, such as '14d'",
+    "lose": "what they lose each time",
+    "every": "how long after a loss they lose again, such as '7d'",
+    "floor": "the score below which nobody gets that way; without it, the board's min_score",
+}
+
+
+class Inactivity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What players lose who do not play any more."""
+
+    after: str
+    lose: int | float
+    every: str
+    floor: int | float | None = None
+
+
+def inactivity_from(data: Any) -> Inactivity:
+    """The inactivity that a table tells of, or a ValueError that says what is allowed."""
+    if not isinstance(data, Mapping) or not {"after", "lose", "every"} <= set(data) <= set(INACTIVITY_FIELDS):
+        raise ValueError(f"give a table with after, lose and every; allowed: {', '.join(INACTIVITY_FIELDS)}")
+    try:
+        found = msgspec.convert(dict(data), Inactivity)
+    except msgspec.ValidationError as exc:
+        raise ValueError(str(exc)) from None
+    for field in ("after", "every"):
+        if duration_ms(getattr(found, field)) < MIN_EVERY:
+            raise ValueError(f"{field}: allowed is 1m or more")
+    if not found.lose > 0:
+        raise ValueError("lose: a number above 0")
+    return found

@@ -1,0 +1,148 @@
+"""The fold of many events: states of all players in all rankings of a board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from keepscore.catalog import LiveBoard, Route
+from keepscore.engines.base import Ranking
+from keepscore.ledgers.base import Ledger
+from keepscore.scoring import Event, State, fold_all, fold_for
+from keepscore.windows import FOREVER
+
+__all__ = ["Folder", "Positions", "States", "counts"]
+
+Positions = Mapping[int, int]
+States = dict[Ranking, dict[str, State]]
+#: Whether an event is in a ranking already.
+Known = Callable[[Ranking, Event], bool]
+
+
+class _Shared:
+    """A route that many events have in common, with the states of its rankings; none of these is over before `soonest`."""
+
+    __slots__ = ("is_behind", "latest", "route", "soonest", "tables")
+
+    def __init__(self, route: Route, tables: list[tuple[Ranking, dict[str, State]]], soonest: int, latest: int) -> None:
+        self.route = route
+        self.tables = tables
+        self.soonest = soonest
+        #: When the last of its events came, and whether that is not taken down yet.
+        self.latest = latest
+        self.is_behind = False
+
+
+class Folder:
+    """Folds events one by one, and remembers the players for whom that did not do.
+
+    A ranking whose time is over when an event comes begins anew with it, as one that an engine has dropped does.
+    """
+
+    def __init__(self, live: LiveBoard) -> None:
+        self.live = live
+        self.fold = fold_for(live.board)
+        self.states: dict[Ranking, dict[str, State]] = {}
+        self.expiries: dict[Ranking, int] = {}
+        #: When rankings began anew.
+        self.began: dict[Ranking, int] = {}
+        self.late: set[tuple[Ranking, str]] = set()
+        #: Whose states were not folded here.
+        self._taken: set[tuple[Ranking, str]] = set()
+        self.events = 0
+        #: Routes of events without segments, and those of them whose last event is not taken down yet.
+        self.shared: dict[int, _Shared] = {}
+        self.behind: list[_Shared] = []
+
+    def take_up(self, ranking: Ranking, player: str, state: State) -> None:
+        """Begin with a state that was folded before."""
+        self.states.setdefault(ranking, {})[player] = state
+        self._taken.add((ranking, player))
+
+    def add(self, events: Iterable[Event], known: Known | None = None) -> None:
+        """Fold events into all of their rankings but those in which one is `known`."""
+        live, fold, late, taken = self.live, self.fold, self.late, self._taken
+        step, half_life, expires = live.board.resolution_ms, live.half_life, bool(live.ttls)
+        shared, behind = self.shared, self.behind
+        for event in events:
+            self.events += 1
+            _, _, _, player, kind, amount, at, received, segments, _, _ = event
+            route = live.route(at, segments)
+            course = shared.get(id(route))
+            if course is None or received >= course.soonest:
+                self._catch_up()
+                soonest = self._expire(route, received, event, known) if expires else FOREVER
+                tables = [(r, self._states(r)) for r in route.rankings if known is None or not known(r, event)]
+                if known is None and not segments:
+                    shared[id(route)] = _Shared(route, tables, soonest, received)
+            else:
+                tables = course.tables
+                if received > course.latest:
+                    course.latest = received
+                    if expires and not course.is_behind:
+                        course.is_behind = True
+                        behind.append(course)
+            if half_life is not None:
+                amount = half_life.level(amount, at)
+            at -= at % step
+            # Most windows have the same state and get the same state.
+            old: State | None = None
+            new = fold(None, kind, amount, at)
+            for ranking, states in tables:
+                found = states.get(player)
+                if found is not old:
+                    old, new = found, fold(found, kind, amount, at)
+                if new is None or (taken and self._is_undecided(ranking, player, found, at)):
+                    late.add((ranking, player))
+                elif new is not found:
+                    states[player] = new
+        self._catch_up()
+
+    def _states(self, ranking: Ranking) -> dict[str, State]:
+        states = self.states.get(ranking)
+        if states is None:
+            states = self.states[ranking] = {}
+        return states
+
+    def _catch_up(self) -> None:
+        """Take down until when rankings stay after the latest events of their routes."""
+        for course in self.behind:
+            course.is_behind = False
+            for ranking, expiry in zip(course.route.rankings, self.live.expiries(course.route, course.latest), strict=True):
+                if expiry > self.expiries.get(ranking, 0):
+                    self.expiries[ranking] = expiry
+        self.behind.clear()
+
+    def _expire(self, route: Route, received: int, event: Event, known: Known | None) -> int:
+        """See which rankings of a route begin anew with an event, and until when they stay; answer when the first is over."""
+        soonest = FOREVER
+        for ranking, expiry in zip(route.rankings, self.live.expiries(route, received), strict=True):
+            before = self.expiries.get(ranking, 0)
+            over = 0 < before <= received
+            if (over or expiry > before) and not (known is not None and known(ranking, event)):
+                if over:
+                    self._states(ranking).clear()
+                    self.began[ranking] = received
+                self.expiries[ranking] = before = expiry
+            if before:
+                soonest = min(soonest, before)
+        return soonest
+
+    def _is_undecided(self, ranking: Ranking, player: str, state: State | None, at: int) -> bool:
+        """Whether an event is of the time of the last one in a state that does not tell whose that was: which of them comes first?"""
+        return self.live.board.operator == "last" and state is not None and at == state.since and (ranking, player) in self._taken
+
+    async def settle(self, ledger: Ledger, upto: Positions) -> None:
+        """Restate the players with late events."""
+        for ranking, player in sorted(self.late):
+            if player in self.states[ranking]:
+                events = await ledger.player_events(self.live.id, player)
+                since = self.began.get(ranking, 0)
+                counted = [e for e in events if e.received >= since and counts(self.live, e, ranking, upto)]
+                state = fold_all(self.live.board, counted)
+                assert state is not None, "a player with a late event has events"
+                self.states[ranking][player] = state
+
+
+def counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) -> bool:
+    """Whether an event counts in a ranking, up to the given positions."""
+    return event.n <= upto.get(event.writer, 0) and ranking in live.update(event).rankings

@@ -1,0 +1,102 @@
+"""Losses of players who do not play any more, recorded as events, so that history explains itself.
+
+With `inactivity = {after = "14d", lose = 25, every = "7d", floor = 1000}` a player who scored last at t loses 25 at t + 14 days, 25 more
+at t + 21 days, and so on, down to 1000. Each loss is an increment at the moment when it was due, with an idempotency key made of the
+player and that moment: it is recorded once, however often and in how many processes this runs. A score of the player's own begins anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Iterable
+from datetime import UTC, datetime
+
+from msgspec import UNSET
+
+from keepscore.answers import BatchReceipt
+from keepscore.board_inactivity import Inactivity
+from keepscore.boards import Board
+from keepscore.catalog import LiveBoard
+from keepscore.durations import duration_ms
+from keepscore.engines.base import Ranking, RankingEngine
+from keepscore.guard import check_submission
+from keepscore.ledgers.base import Claim, Ledger
+from keepscore.ordering import Row
+from keepscore.scoring import Event
+from keepscore.tickets import Ticket
+from keepscore.writer import Writer
+
+__all__ = ["lose_for_inactivity"]
+
+#: What the game ids of losses begin with; the moment follows, in milliseconds.
+PREFIX = "inactivity:"
+#: Players that are looked at at a time.
+CHUNK = 1000
+
+
+async def lose_for_inactivity(writer: Writer, ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int) -> int:
+    """Record the losses of a board that are due; answer how many. O(players, and events of those who may lose something)."""
+    rule = live.board.inactivity
+    if rule is None:
+        return 0
+    ranking = live.ranking("all_time", None, None, now)
+    start = next(span.start for span in live.position(now).spans)
+    floor = _floor(live.board, rule)
+    recorded = 0
+    async for row in _candidates(engine, ranking, now - min(duration_ms(rule.after), duration_ms(rule.every)), floor):
+        events = [event for event in await ledger.player_events(live.id, row.player) if event.at >= start]
+        score = row.score
+        for due in _due(rule, events, now):
+            amount = min(live.board.points(rule.lose), score - floor)
+            if amount <= 0:
+                break
+            answer = await _lose(writer, live, row.player, amount, due, now)
+            score -= amount
+            # Where another process was quicker, it is recorded already.
+            recorded += answer.accepted if answer.replayed is UNSET else 0
+    return recorded
+
+
+def _floor(board: Board, rule: Inactivity) -> int:
+    low = board.bounds[0]
+    return low if rule.floor is None else max(low, board.points(rule.floor))
+
+
+async def _candidates(engine: RankingEngine, ranking: Ranking, upto: int, floor: int) -> AsyncIterator[Row]:
+    """The players above the floor whose state is as old as that, or of whose time the engine knows nothing."""
+    page = await engine.page(ranking, 0, CHUNK)
+    while page.rows:
+        for row in page.rows:
+            if row.since <= upto and row.score > floor:
+                yield row
+        await asyncio.sleep(0)
+        page = await engine.page_after(ranking, page.rows[-1], CHUNK)
+
+
+def _due(rule: Inactivity, events: Iterable[Event], now: int) -> list[int]:
+    """The moments since a player's last own event at which a loss was due and is not recorded."""
+    own, losses = [], set()
+    for event in events:
+        if event.kind == "increment" and (event.game_id or "").startswith(PREFIX):
+            losses.add(event.at)
+        else:
+            own.append(event.at)
+    if not own:
+        return []
+    first, every = max(own) + duration_ms(rule.after), duration_ms(rule.every)
+    return [due for due in range(first, now + 1, every) if due not in losses]
+
+
+async def _lose(writer: Writer, live: LiveBoard, player: str, amount: int, due: int, now: int) -> BatchReceipt:
+    moment = datetime.fromtimestamp(due / 1000, UTC)
+    name = f"{PREFIX}{due}"
+    reason = {"reason": "inactivity", "after": live.board.inactivity and live.board.inactivity.after}
+    submission = check_submission(live, player, "increment", live.board.shown(-amount), now, moment, None, name, reason, backfill=True)
+    digest = hashlib.blake2b(f"{player}\0{due}".encode(), digest_size=16)
+    claim = Claim(live.id, PREFIX + digest.hexdigest(), digest.digest())
+    # As a batch of one, which asks for no ranks.
+    answer: BatchReceipt = await writer.submit(
+        Ticket([(0, submission)], [], claim, False, True, asyncio.get_running_loop().create_future())
+    )
+    return answer
