@@ -106,7 +106,7 @@ class Applier:
             # What is kept for the ledger is rolled up when the ledger has it.
             for target in self._catalog.rollups(live) if not spool else ():
                 try:
-                    rolled |= await self._roll_up(target, live.id, events[live.id])
+                    rolled |= await self._roll_up(target, live.id, events[live.id], is_applied=True)
                 except LedgerUnavailable as exc:
                     # Its watermark says what is missing.
                     log.warning("board %r is rolled up when the ledger is back: %s", target.name, exc)
@@ -202,11 +202,13 @@ class Applier:
                     done += len(mine)
         return done
 
-    async def _roll_up(self, live: LiveBoard, source: int, events: list[Event], shadow: bool = False) -> set[Ranking]:
+    async def _roll_up(
+        self, live: LiveBoard, source: int, events: list[Event], shadow: bool = False, is_applied: bool = False
+    ) -> set[Ranking]:
         """Bring a roll-up up to date with events of one writer on one of its boards; answer the rankings that changed.
 
-        States are worked out anew from all that is recorded, and set if the roll-up has not gone on meanwhile: whoever comes second
-        has seen what the first has.
+        States are worked out anew, and set if the roll-up has not gone on meanwhile: whoever comes second has seen what the first has.
+        Events that are not applied on their board yet are looked for in the ledger.
         """
         mark, upto = mark_of(source, events[0].writer), events[-1].n
         for _ in range(MAX_RESTATES):
@@ -219,20 +221,55 @@ class Applier:
             if applied.get(mark, 0) < events[0].n - 1:
                 await self.catch_up(live, shadow)
                 continue
-            parts = live.parts
-            (own,) = [part for part in parts if part.id == source]
+            (own,) = [part for part in live.parts if part.id == source]
             touched: dict[str, set[Ranking]] = {}
             for event in events:
                 touched.setdefault(event.player, set()).add(live.target(own, own.route(event.at, None).rankings[0]))
-            states: dict[Ranking, dict[str, State]] = {}
-            for players in _slices(list(touched), TOGETHER):
-                made = await asyncio.gather(*(roll_up_player(self._ledger, live, parts, player) for player in players))
-                for player, found in zip(players, made, strict=True):
-                    for ranking in touched[player]:
-                        states.setdefault(ranking, {})[player] = found[ranking]
+            from_engine = is_applied and self._tells_all(live) and await self._covers(live, applied)
+            states = await (self._roll_up_states(live, touched) if from_engine else self._roll_up_events(live, touched))
             if await self._engine.settle(live.id, states, applied, {mark: upto}, shadow):
                 return set(states)
         raise EngineUnavailable(f"board {live.name!r} could not be rolled up: scores came in all the time")
+
+    async def _covers(self, live: LiveBoard, marks: Mapping[int, int]) -> bool:
+        """Whether the engine's parts of a roll-up include all that the roll-up does: it may have been ahead of them, from the ledger."""
+        known = {part.id: await self._engine.applied(part.id) or {} for part in live.parts}
+        return all(known.get(mark >> 32, {}).get(mark & 0xFFFFFFFF, 0) >= n for mark, n in marks.items())
+
+    def _tells_all(self, live: LiveBoard) -> bool:
+        """Whether the engine has all that a roll-up is made from: not where it drops rankings or times, or has players yet to restate."""
+        rollup = live.board.rollup
+        boards = [self._catalog[name] for name in rollup.of] if rollup else []
+        return all(
+            rollup is not None
+            and rollup.window not in other.ttls
+            and other.board.operator != "last"
+            and self._engine.keeps_since(other.board, rollup.window)
+            for other in boards
+        )
+
+    async def _roll_up_states(self, live: LiveBoard, touched: Mapping[str, set[Ranking]]) -> dict[Ranking, dict[str, State]]:
+        """The states of players in rankings of a roll-up, from those in its parts. O(parts) for each."""
+        states: dict[Ranking, dict[str, State]] = {}
+        for target in set().union(*touched.values()):
+            players = [player for player, targets in touched.items() if target in targets]
+            sources = live.sources(target)
+            known = await asyncio.gather(*(self._engine.states(ranking, players) for _, ranking in sources))
+            for i, player in enumerate(players):
+                own = [(name, state) for (name, _), found in zip(sources, known, strict=True) if (state := found[i]) is not None]
+                if own:
+                    states.setdefault(target, {})[player] = live.rolled_up(own)
+        return states
+
+    async def _roll_up_events(self, live: LiveBoard, touched: Mapping[str, set[Ranking]]) -> dict[Ranking, dict[str, State]]:
+        """The same, from the ledger. O(events of each player)."""
+        states: dict[Ranking, dict[str, State]] = {}
+        for players in _slices(list(touched), TOGETHER):
+            made = await asyncio.gather(*(roll_up_player(self._ledger, live, live.parts, player) for player in players))
+            for player, found in zip(players, made, strict=True):
+                for ranking in touched[player]:
+                    states.setdefault(ranking, {})[player] = found[ranking]
+        return states
 
     async def restate_late(self, live: LiveBoard) -> None:
         """Restate the players whose events came late and who were not restated then, if there are any."""

@@ -190,6 +190,17 @@ class LiveBoard:
             found = self._targets[ranking] = Ranking(self.id, span.window, span.id, "")
         return found
 
+    def sources(self, target: Ranking) -> list[tuple[str, Ranking]]:
+        """The rankings that a ranking of a roll-up is made from, each with the name of its board."""
+        whole = span_of(self.board, target.window, target.window_id)
+        found = []
+        for part in self.parts:
+            moment = whole.start
+            while moment < whole.end and (span := span_at(part.board, part.board.first_window, moment)) is not None:
+                found.append((part.name, Ranking(part.id, span.window, span.id, "")))
+                moment = span.end
+        return found
+
     def rolled_up(self, states: list[tuple[str, State]]) -> State:
         """The state that the states in parts make, each with the name of the part's board."""
         rollup = self.board.rollup

@@ -230,3 +230,27 @@ async def test_several_processes_roll_up_together(tmp_path, clock):
         for lb in (one, two, three):
             assert {player: score for _, player, score in await standings(lb, "week")} == {f"p{n}": 36 for n in range(5)}
             assert await differences(lb) == []
+
+
+async def test_a_roll_up_that_was_ahead_of_its_parts_keeps_what_it_has(tmp_path, clock):
+    """A dead writer's event is rolled up from the ledger before the engine has it on its own board."""
+    place = functools.partial(over_redis, tmp_path / "scores.db", own_redis(), clock)
+    async with place(Board("day", operator="sum", windows=["daily"]), week()) as one, place() as other:
+        apply = other._engine.apply
+
+        async def away(batches):
+            raise EngineUnavailable("away")
+
+        other._engine.apply = away
+        assert (await other.increment("day", "a", 5)).pending
+        other._engine.apply = apply
+        await one._applier.catch_up(one._catalog["week"])
+        assert await standings(one, "week") == [(1, "a", 5)]
+        assert await standings(one, "day") == []
+        await one.increment("day", "a", 2)
+        assert await standings(one, "week") == [(1, "a", 7)]
+        await one._applier.catch_up(one._catalog["day"])
+        assert await standings(one, "day") == [(1, "a", 7)]
+        await one.increment("day", "a", 1)
+        assert await standings(one, "week") == [(1, "a", 8)]
+        assert await differences(one) == []
