@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
@@ -80,12 +80,17 @@ async def fold_ledger(
         return await _fold_parts(ledger, live, upto)
     folder = Folder(live)
     total = sum(upto.values())
-    async with aclosing(_ahead(ledger.events(live.id, {}))) as chunks:
-        async for events in chunks:
+    chunks = ledger.events(live.id, {})
+    waiting = asyncio.ensure_future(anext(chunks, None))
+    try:
+        while (events := await waiting) is not None:
+            # Each chunk is fetched while the one before it is folded.
+            waiting = asyncio.ensure_future(anext(chunks, None))
+            await asyncio.sleep(0)
             folder.add(event for event in events if start <= event.at < end and event.n <= upto.get(event.writer, 0))
             progress("folding events", folder.events, total)
-            # Not all at once: others want to go on.
-            await asyncio.sleep(0)
+    finally:
+        waiting.cancel()
     await folder.settle(ledger, upto)
     return Folded(folder.states, folder.expiries, folder.events)
 
@@ -125,19 +130,6 @@ async def roll_up_player(ledger: Ledger, live: LiveBoard, parts: list[LiveBoard]
             assert state is not None, "there are events"
             found.setdefault(live.target(part, ranking), []).append((part.name, state))
     return {ranking: live.rolled_up(states) for ranking, states in found.items()}
-
-
-async def _ahead(chunks: AsyncIterator[list[Event]]) -> AsyncGenerator[list[Event], None]:
-    """The same chunks, each fetched while the one before it is used."""
-    waiting = asyncio.ensure_future(anext(chunks, None))
-    try:
-        while (chunk := await waiting) is not None:
-            waiting = asyncio.ensure_future(anext(chunks, None))
-            # It is asked for now.
-            await asyncio.sleep(0)
-            yield chunk
-    finally:
-        waiting.cancel()
 
 
 async def load_from_events(

@@ -19,8 +19,8 @@ __all__ = ["Verdict", "run_schedule"]
 
 #: Seconds that the keepers have to bring everything in order, and between two looks.
 PATIENCE, PAUSE = 60, 0.5
-#: Rounds of a keeper between two checkpoints, and milliseconds after which it takes a writer for dead: less than in life.
-CHECKPOINT_ROUNDS, GAP_MS = 2, 1000
+#: Milliseconds between two checkpoints, and after which a keeper takes a writer for dead: less than in life.
+CHECKPOINT_MS, GAP_MS = 2000, 1000
 
 
 class Verdict(NamedTuple):
@@ -46,7 +46,7 @@ def run_schedule(
     # What there is stays until the end; to look through it for garbage meanwhile takes a third of the time.
     gc.disable()
     try:
-        with patch.multiple("keepscore.keeper", CHECKPOINT_ROUNDS=CHECKPOINT_ROUNDS, GAP_MS=GAP_MS):
+        with patch("keepscore.jobs.checkpoints.PAUSE", CHECKPOINT_MS), patch("keepscore.jobs.gaps.GAP_MS", GAP_MS):
             requests, found = world.loop.run(_schedule(world))
     except Stuck as exc:
         requests, found = [], [str(exc)]
