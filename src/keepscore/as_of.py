@@ -13,9 +13,8 @@ from heapq import nlargest, nsmallest
 
 from keepscore.answers import Standing, Top
 from keepscore.catalog import LiveBoard
-from keepscore.coverage import covers, events_since
 from keepscore.engines.base import Ranking
-from keepscore.errors import InvalidTime, NotKept, Overloaded, UnknownWindow
+from keepscore.errors import InvalidField, InvalidTime, Overloaded, UnknownWindow
 from keepscore.guard import moment_of
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Ranks, Row, number_rows
@@ -45,6 +44,8 @@ class AsOf:
         """The first players of a ranking as it stood. O(events of the board)."""
         check_limit(limit)
         moment = self._moment(at)
+        if live.board.rollup is not None:
+            raise InvalidField(f"board {live.name!r} is a roll-up and has no events: ask for {', '.join(live.board.rollup.of)} instead")
         ranking = _ranking_at(live, window, segment, moment)
         numbering = rank_kind(live.board, rank)
         if self._waiting > MAX_WAITING:
@@ -74,13 +75,6 @@ class AsOf:
         board, fold = live.board, fold_for(live.board)
         span = span_at(board, ranking.window, moment)
         assert span is not None, "the ranking is one of the moment"
-        since = await events_since(self._ledger, live.id)
-        if not covers(since, span):
-            gone = _time(since).isoformat(timespec="seconds")
-            raise NotKept(
-                f"the {span.window} window {span.id} of board {live.name!r} has events from before {gone}, which the ledger has no more: "
-                "its standings cannot be worked out"
-            )
         counts = _counting(ranking, span, moment)
         states: dict[str, State] = {}
         late: set[str] = set()

@@ -21,7 +21,6 @@ from keepscore.answers import (
 )
 from keepscore.boards import Score
 from keepscore.catalog import LiveBoard
-from keepscore.coverage import covers, events_since
 from keepscore.engines.base import Ranking, RankingEngine
 from keepscore.errors import InvalidPage, UnknownWindow
 from keepscore.guard import check_player
@@ -104,7 +103,6 @@ async def player_history(
     wanted = [one.ranking for one in known if one.in_engine and (one.archive is None or one.archive.id not in rows)]
     live_places = dict(zip(wanted, await asyncio.gather(*(engine.place(ranking, player) for ranking in wanted)), strict=True))
     events: list[Event] | None = None
-    since = 0
     history: list[PastPlace] = []
     best: tuple[tuple[int, int, int], BestPlace] | None = None
     for one in known:
@@ -124,10 +122,10 @@ async def player_history(
                 best = merit, BestPlace(one.span.id, rank, shown(place.score))
         elif archive is not None and archive.kept < archive.players:
             if events is None:
-                since, events = await events_since(ledger, live.id), await ledger.player_events(live.id, player)
+                events = await ledger.player_events(live.id, player)
             counted = [e for e in events if e.received <= archive.taken and one.span.start <= e.at < one.span.end]
             state = fold_all(live.board, counted)
-            if state is not None and covers(since, one.span):
+            if state is not None:
                 beyond = PastPlace(one.span.id, *_times(one.span), one.state(now), None, shown(state.score), archive.players, None)
                 history.append(beyond)
     return PlayerHistory(live.name, player, name, history[:limit], None if best is None else best[1])

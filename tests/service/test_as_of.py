@@ -15,7 +15,6 @@ from keepscore import Board, Leaderboards
 from keepscore.as_of import MAX_WAITING
 from keepscore.boards import Window
 from keepscore.catalog import LiveBoard
-from keepscore.coverage import note_dropped
 from keepscore.scoring import Event
 from tests.contract.oracle import fold, ranked, ranks
 from tests.service.looking_back import DAY, HOUR, NOON, PLACES, Clock, opened
@@ -79,16 +78,6 @@ async def test_a_ranking_that_had_expired_was_empty_and_began_anew(tmp_path: Pat
         await here.lb.increment(here.name, "bob", 7)
         for at, shown in ((NOON, [(1, "ann", 5)]), (NOON + HOUR, []), (here.clock.now, [(1, "bob", 7)])):
             assert await here.order("as-of", at=text(at)) == shown
-
-
-async def test_what_was_dropped_from_the_ledger_is_not_worked_out(tmp_path: Path) -> None:
-    async with opened("embedded, sqlite", tmp_path, windows=["daily", "all_time"]) as here:
-        await here.submit(("ann", 5))
-        for moment in (NOON - DAY, NOON - 2 * DAY):
-            await note_dropped(here.lb.ledger, here.live.id, moment)
-        assert await here.order("as-of", at=text(here.clock.now)) == [(1, "ann", 5)]
-        refused(await here.ask("as-of", at=text(NOON), window="all_time"), 404, "2026-11-14T12:00:00", "all_time")
-        refused(await here.ask("as-of", at=text(NOON - DAY)), 404, "daily window 2026-11-14")
 
 
 async def test_there_is_one_at_a_time_and_the_others_get_their_turn(tmp_path: Path) -> None:

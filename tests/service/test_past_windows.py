@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from keepscore.coverage import note_dropped
 from keepscore.errors import EngineUnavailable, LedgerUnavailable, WindowClosed
 from tests.service.looking_back import DAY, HOUR, NOON, PLACES, opened
 from tests.service.running import refused
@@ -233,8 +232,6 @@ async def test_a_history_has_archived_and_live_windows_and_the_best(run: Open) -
             (YESTERDAY, None, 30, None),
         ]
         assert history["best"]["window_id"] == TODAY
-        await note_dropped(here.lb.ledger, here.live.id, NOON)
-        assert [h["window_id"] for h in (await here.get("history/dan"))["history"]] == [TODAY], "its events may be gone"
         assert [h["window_id"] for h in (await here.get("history/ann", limit=1))["history"]] == ["2026-11-17"]
         assert (await here.get("history/ann", window="all_time"))["history"][0]["start"] is None
         assert await here.get("history/nobody") == {
