@@ -125,7 +125,7 @@ FIELDS: list[tuple[bytes, int | tuple[int, ...], list[str]]] = [
     *((entry(at=at), 422, ["at", at[:20]]) for at in ("2026-01-01T00:00:00+99:00", "1700000000", "x" * 10_000)),
     (entry(at=""), 422, ["at"]),
     (entry(at=(NOW + timedelta(hours=2)).isoformat()), 422, ["at", f"{NOW + timedelta(hours=2):%Y-%m-%dT%H:%M}"]),
-    (entry(at=(NOW - timedelta(days=2)).isoformat()), 422, ["at", "daily", f"{NOW - timedelta(days=2):%Y-%m-%d}"]),
+    (entry(at=(NOW - timedelta(days=2)).isoformat()), 409, ["at", "daily", f"{NOW - timedelta(days=2):%Y-%m-%d}"]),
     # keys
     (entry(idempotency_key=""), 422, ["key"]),
     (entry(idempotency_key=5), 422, ["idempotency_key", "5"]),

@@ -11,6 +11,7 @@ import pytest
 
 from keepscore import Board
 from keepscore.errors import InvalidBoard, LedgerUnavailable
+from keepscore.jobs.baselines import Baselines
 from keepscore.ledgers.base import Slot
 from keepscore.movement import take_baselines
 from tests.service.looking_back import DAY, HOUR, MINUTE, PLACES, Running, opened
@@ -20,8 +21,13 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture(params=PLACES)
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
-    """Opens a service with one board."""
+def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Opens a service with one board, whose baselines are taken by the tests alone."""
+
+    async def rest(job: Baselines, now: int) -> str:
+        return ""
+
+    monkeypatch.setattr(Baselines, "run", rest)
     return partial(opened, request.param, tmp_path)
 
 

@@ -282,7 +282,7 @@ def test_a_password_never_reaches_the_log(tmp_path: Path) -> None:
         service.submit("one", "alice", 1)
         server.pause()
         answer = service.client.get("/v1/boards/one/top")
-        assert answer.status_code == 503
+        assert (answer.status_code, answer.json().get("stale")) in ((503, None), (200, True))
         assert "s3cr3t" not in answer.text
     finally:
         server.resume()
