@@ -47,6 +47,7 @@ FIELDS: dict[str, str] = {
     "consistency": "eventual, or strong for boards with prizes (no cached or stale answers)",
     "also": "other boards to which every submission is sent on",
     "movement": "what rank_change in lists is against: the ranks some time ago, such as '1d', or the previous_window's; without it, 0",
+    "keep_top": "how many players of a ranking the engine keeps, such as 1_000_000; those behind get a rank with an error bound",
 }
 
 #: What each field of a window means.
@@ -66,7 +67,7 @@ DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half
 #: The type of each field that is not a choice, as `check_type` names it.
 TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
 TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
-TYPES |= {"movement": "str | null"}
+TYPES |= {"movement": "str | null", "keep_top": "int | null"}
 #: What may be chosen.
 CHOICES: dict[str, tuple[str, ...]] = {
     "operator": get_args(Operator),

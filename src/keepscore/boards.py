@@ -67,7 +67,7 @@ MAX_ALSO = 8
 MAX_ARCHIVE = 100_000_000
 
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay")
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "keep_top")
 
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
@@ -126,6 +126,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     consistency: Consistency = "eventual"
     also: list[str] = []
     movement: str | None = None
+    keep_top: int | None = None
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -151,6 +152,16 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         if low > high:
             raise self._wrong("min_score", self.min_score, f"it is above max_score = {self.max_score}")
         force_setattr(self, "windows", self._canonical_windows())
+        if self.keep_top is not None:
+            self._check_keep_top(self.keep_top)
+
+    def _check_keep_top(self, keep_top: int) -> None:
+        if keep_top < 1:
+            raise self._wrong("keep_top", keep_top, "allowed: 1 or more")
+        if self.decay is not None:
+            raise self._wrong("keep_top", keep_top, "a board with decay keeps all players: its scores cannot be worked out again exactly")
+        if any(window.ttl is not None for window in self.periods.values()):
+            raise self._wrong("keep_top", keep_top, "a board with a ttl keeps all players: take away one of the two")
 
     def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
         meaning = FIELDS.get(field) or WINDOW_FIELDS.get(field.rpartition(".")[2]) or f"a table of {', '.join(WINDOW_FIELDS)}"

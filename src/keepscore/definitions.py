@@ -103,6 +103,11 @@ class Definitions:
             events, players = await load_from_events(self._ledger, self._engine, live, self._clock(), progress)
             return events + await self._take_effect(live, None), players
 
+    async def refill(self, name: str) -> None:
+        """Fill a board's rankings anew from the ledger's checkpoint, with everybody, those included whom the engine did not keep."""
+        async with self._defining:
+            await self._activate(self._catalog[name])
+
     async def delete(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger."""
         async with self._defining, self._quiet:

@@ -27,6 +27,7 @@ from keepscore.guard import check_player
 from keepscore.ledgers.base import Archive, Ledger
 from keepscore.ordering import Place, percentile
 from keepscore.past import final_archives
+from keepscore.pruning import rankings_of
 from keepscore.scoring import Event, fold_all
 from keepscore.windows import FOREVER, Span, span_of
 
@@ -110,13 +111,14 @@ async def player_history(
             rank, standard, dense, _, score, since = rows[archive.id]
             place = Place(score, since, rank, standard, dense, archive.players)
         elif one.in_engine and (archive is None or archive.kept < archive.players):
-            place = await engine.place(one.ranking, player)
+            place = await rankings_of(engine, ledger, live).place(one.ranking, player)
         if place is not None:
-            rank = getattr(place, live.board.rank)
+            # Of a player whom the engine does not keep, nobody knows the dense rank.
+            rank = getattr(place, live.board.rank) or place.unique
             history.append(_past_place(one, now, rank, place, shown(place.score)))
             better = -place.score if live.board.order == "desc" else place.score
             merit = rank, better, -one.span.start
-            if best is None or merit < best[0]:
+            if place.error is None and (best is None or merit < best[0]):
                 best = merit, BestPlace(one.span.id, rank, shown(place.score))
         elif archive is not None and archive.kept < archive.players:
             if events is None:
@@ -131,7 +133,10 @@ async def player_history(
 
 def _past_place(one: _Known, now: int, rank: int, place: Place, score: Score) -> PastPlace:
     share = percentile(place.unique, place.total)
-    return PastPlace(one.span.id, *_times(one.span), one.state(now), rank, score, place.total, share)
+    past = PastPlace(one.span.id, *_times(one.span), one.state(now), rank, score, place.total, share)
+    if place.error is not None:
+        past.approximate, past.error = True, place.error
+    return past
 
 
 def _times(span: Span) -> tuple[datetime | None, datetime | None]:

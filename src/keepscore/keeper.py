@@ -136,6 +136,12 @@ class Keeper:
             await self._checkpoint_from_ledger()
             return
         for name in [live.name for live in self._catalog]:
+            pruned = self._catalog.get(name)
+            if pruned is not None and pruned.board.keep_top is not None:
+                # The engine does not have all that the checkpoint is to hold.
+                await engine.dirty(pruned.id)
+                await self._checkpoint_board_from_ledger(pruned)
+                continue
             async with self._writer.quiet:
                 # Looked up again: definitions change and boards go while others are checkpointed.
                 live = self._catalog.get(name)
@@ -149,12 +155,15 @@ class Keeper:
         if not await self._ledger.lead():
             return
         for live in list(self._catalog):
-            dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
-            self._bases.pop(live.id, None)
-            if point is not None:
-                self._bases[live.id] = point.base
-            if point is None or dirty.states or dirty.dropped:
-                await self._write_checkpoint(live, dirty)
+            await self._checkpoint_board_from_ledger(live)
+
+    async def _checkpoint_board_from_ledger(self, live: LiveBoard) -> None:
+        dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
+        self._bases.pop(live.id, None)
+        if point is not None:
+            self._bases[live.id] = point.base
+        if point is None or dirty.states or dirty.dropped:
+            self._bases[live.id] = await self._write_checkpoint(live, dirty)
 
     async def _checkpoint(self, engine: InProcessEngine, live: LiveBoard, dirty: Dirty) -> None:
         loads = self._loads.get(live.id)

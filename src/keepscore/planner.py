@@ -121,10 +121,14 @@ class Planner:
         known = self._made.get(key, self._scores.get(key))
         if known is not None:
             return known
+        live = next(live for live in self._catalog if live.id == ranking.board)
         try:
             (state,) = await self._engine.states(ranking, [player])
+            away = False
         except EngineUnavailable:
-            live = next(live for live in self._catalog if live.id == ranking.board)
+            state, away = None, True
+        if away or (state is None and live.board.keep_top is not None):
+            # The engine does not keep everybody.
             state = await restated(self._ledger, live, player, ranking, await self._ledger.positions(live.id))
         return 0 if state is None else state.score
 

@@ -21,10 +21,12 @@ from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
 from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.feeds.base import Feed
 from keepscore.guard import check_player
+from keepscore.histogram import Histogram
 from keepscore.ledgers.base import Ledger
 from keepscore.movement import Movement
 from keepscore.ordering import Row, number_rows, percentile
 from keepscore.past import past_for
+from keepscore.pruning import KeptRankings, rankings_of
 from keepscore.scoring import NO_TIME
 from keepscore.standby import standby_for
 from keepscore.windows import span_of
@@ -81,6 +83,7 @@ class Reader:
         #: Boards that are looked at whose scores decay or whose baselines change, by id.
         self._ticking: set[int] = set()
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
+        self._histograms: dict[Ranking, Histogram] = {}
         self._movement = Movement(ledger, engine, clock)
         #: Names of players, by id.
         self.names: dict[str, str] = {}
@@ -177,7 +180,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._top(source, view, limit, offset, cursor))
         try:
-            return await self._top(self._engine, view, limit, offset, cursor)
+            return await self._top(self._source(view), view, limit, offset, cursor)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._top(source, view, limit, offset, cursor))
 
@@ -204,7 +207,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._player(source, view, player, around))
         try:
-            return await self._player(self._engine, view, player, around)
+            return await self._player(self._source(view), view, player, around)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._player(source, view, player, around))
 
@@ -217,11 +220,13 @@ class Reader:
             kept = f", of which only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
             raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where}){kept}")
         unique, total = place.unique, place.total
+        if place.error is not None:
+            check_estimated(view.rank)
         near = await self._near(source, view, unique, around) if around else []
         # Written out, field by field: the hottest answer.
         board, window, window_id, segment = view.labels
         live = view.live
-        return PlayerPlace(
+        answer = PlayerPlace(
             board,
             window,
             window_id,
@@ -236,6 +241,9 @@ class Reader:
             RankNumbers(unique, place.standard, place.dense),
             near,
         )
+        if place.error is not None:
+            answer.approximate, answer.error = True, place.error
+        return answer
 
     async def around(self, view: View, rank: int, around: int = 50) -> Around:
         """The players from `around` above a rank to `around` below it. O(log N + around)."""
@@ -244,7 +252,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._around(source, view, rank, around))
         try:
-            return await self._around(self._engine, view, rank, around)
+            return await self._around(self._source(view), view, rank, around)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._around(source, view, rank, around))
 
@@ -266,7 +274,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._lookup(source, view, wanted))
         try:
-            return await self._lookup(self._engine, view, wanted)
+            return await self._lookup(self._source(view), view, wanted)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._lookup(source, view, wanted))
 
@@ -278,6 +286,10 @@ class Reader:
         standings = [
             Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _since(p.since), 0) for p, player in found
         ]
+        for standing, (place, _) in zip(standings, found, strict=True):
+            if place.error is not None:
+                check_estimated(view.rank)
+                standing.approximate, standing.error = True, place.error
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
         if view.live.board.movement is not None:
             await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
@@ -291,7 +303,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._count(source, view, (low, high), *bounds))
         try:
-            return await self._count(self._engine, view, (low, high), *bounds)
+            return await self._count(self._source(view), view, (low, high), *bounds)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._count(source, view, (low, high), *bounds))
 
@@ -299,13 +311,19 @@ class Reader:
         half_life = view.live.half_life
         if half_life is not None:
             lowest, highest = half_life.levels(lowest, highest, self._told_at(source))
-        return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
+        if not isinstance(source, KeptRankings):
+            return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
+        count, error = await source.count_within(view.ranking, lowest, highest)
+        answer = Count(*view.labels, *shown, count)
+        if error:
+            answer.approximate, answer.error = True, error
+        return answer
 
     async def _past(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """An answer about a window that has ended: from the engine while it has the ranking, else from the archive, which says so."""
         try:
             if (await self._engine.page(view.ranking, 0, 0)).total:
-                return await read(self._engine)
+                return await read(self._source(view))
             away = None
         except EngineUnavailable as exc:
             away = exc
@@ -314,7 +332,7 @@ class Reader:
         except LedgerUnavailable:
             raise (away or LedgerUnavailable("the ledger, where closed windows are archived, does not answer: try again later")) from None
         if past is None:
-            return await read(self._engine) if away is None else await self._stale(view, away, read)
+            return await read(self._source(view)) if away is None else await self._stale(view, away, read)
         answer = await read(past)
         answer.archived = True
         answer.as_of = _time(past.archive.taken)
@@ -334,6 +352,9 @@ class Reader:
         answer.stale = True
         answer.as_of = _time(standby.taken)
         return answer
+
+    def _source(self, view: View) -> Rankings:
+        return rankings_of(self._engine, self._ledger, view.live, self._histograms)
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 
@@ -377,6 +398,12 @@ def rank_kind(board: Board, rank: str | None) -> RankKind:
     if rank is not None and rank not in get_args(RankKind):
         raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
     return cast("RankKind", rank or board.rank)
+
+
+def check_estimated(rank: RankKind) -> None:
+    """Refuse a rank that cannot be estimated."""
+    if rank == "dense":
+        raise InvalidField("rank = 'dense' is known of those only whom the engine keeps (keep_top): ask for 'unique' or 'standard'")
 
 
 def check_limit(limit: int) -> None:

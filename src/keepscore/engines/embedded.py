@@ -19,6 +19,7 @@ from keepscore.engines.base import (
     Loaded,
     Outcome,
     Page,
+    Pruned,
     Ranking,
     Update,
 )
@@ -28,6 +29,9 @@ from keepscore.scoring import State, fold_for
 
 __all__ = ["EmbeddedEngine"]
 
+#: Rows that are removed in one step.
+PRUNED_AT_ONCE = 2000
+
 #: The rank numbers in the order in which they are worked out.
 _NUMBERS = Ranks._fields
 
@@ -35,7 +39,7 @@ _NUMBERS = Ranks._fields
 class EmbeddedRanking:
     """One ranking: each player's key, and all keys in order."""
 
-    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "touched")
+    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "pruned", "touched")
 
     def __init__(self, board: Board) -> None:
         self.codec = KeyCodec(board)
@@ -45,6 +49,13 @@ class EmbeddedRanking:
         self.expiry = 0
         #: Players whose state changed since the last checkpoint, with their keys; None: the player was removed.
         self.touched: dict[str, bytes | None] = {}
+        #: What is known of rows that were removed, if there are any; `exact` is not kept up to date.
+        self.pruned: Pruned | None = None
+
+    @property
+    def total(self) -> int:
+        """All players, those included who are not kept."""
+        return self.ladder.size if self.pruned is None else self.ladder.size + self.pruned.hidden
 
     def state(self, player: str) -> State | None:
         """The state of a player."""
@@ -74,7 +85,7 @@ class EmbeddedRanking:
         """What an event did that changed nothing. O(log N)."""
         ranks = self.ranks(self.keys[player], state.score)
         rank = ranks[_NUMBERS.index(kind)]
-        return Change(state.score, False, rank, rank, ranks[0], self.ladder.size)
+        return Change(state.score, False, rank, rank, ranks[0], self.total)
 
     def change(self, kind: RankKind, player: str, old: State | None, score: int, key: bytes) -> Change:
         """Replace a player's key by one with that score; answer the rank before and after. O(log N)."""
@@ -93,7 +104,7 @@ class EmbeddedRanking:
         rank = unique = ladder.size - position if self.descending else position + 1
         if kind != "unique":
             rank = self.ranks(key, score)[_NUMBERS.index(kind)]
-        return Change(score, True, previous, rank, unique, ladder.size)
+        return Change(score, True, previous, rank, unique, self.total)
 
     def place(self, player: str) -> Place | None:
         """Where a player stands. O(log N)."""
@@ -101,7 +112,7 @@ class EmbeddedRanking:
         if key is None:
             return None
         score, since = self.codec.state(key)
-        return Place(score, since, *self.ranks(key, score), self.ladder.size)
+        return Place(score, since, *self.ranks(key, score), self.total)
 
     def page(self, offset: int, limit: int) -> Page:
         """The rows after the first `offset`. O(log N + limit)."""
@@ -114,7 +125,7 @@ class EmbeddedRanking:
         decode = self.codec.decode
         rows = [decode(key) for key in keys]
         first = Ranks(*self.ranks(keys[0], rows[0].score)) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
-        return Page(rows, first, total)
+        return Page(rows, first, self.total)
 
     def offset_after(self, row: Row) -> int:
         """How many rows are not behind `row`."""
@@ -127,6 +138,23 @@ class EmbeddedRanking:
         below = 0 if low is None else self.ladder.below(float(low))
         upto = self.ladder.size if high is None else self.ladder.upto(float(high))
         return max(0, upto - below)
+
+    def prune(self, keep: int, mark: str, applied: Mapping[int, int]) -> int:
+        """Remove some of the rows behind the first `keep`; answer how many. O(log N) for each."""
+        size, old = self.ladder.size, self.pruned
+        gone = min(PRUNED_AT_ONCE, max(0, size - keep))
+        left = size - gone
+        if not left or (not gone and (old is None or old.mark)):
+            return 0
+        exact = left if old is None else self.offset_after(old.floor)
+        for player, score, _ in self.page(left, gone).rows:
+            # That they are gone is no change of the player's state.
+            self.ladder.remove(self.keys.pop(player), float(score), wanted=False)
+        hidden = gone + (0 if old is None else old.hidden)
+        floor = self.page(left - 1, 1).rows[0] if old is None or left <= exact else old.floor
+        done = left <= keep and left <= exact
+        self.pruned = Pruned(hidden, hidden, left, mark if done else "", floor, dict(applied), 0)
+        return gone
 
     def _check(self) -> None:
         """Verify every invariant. For tests."""
@@ -168,6 +196,14 @@ class EmbeddedBoard:
             if expiries[i] > ranking.expiry:
                 ranking.expiry = expiries[i]
             known = ranking.keys.get(player)
+            if known is None and ranking.pruned is not None:
+                # What the player had before may be in the ledger only.
+                restate.append(name)
+                self.late.add((name, player))
+                if ranked and i < wholes:
+                    last = ranking.ladder.size + 1
+                    changes.append(Change(amount, True, None, last, last, ranking.total))
+                continue
             if known is not seen:
                 seen = known
                 old = None if known is None else ranking.codec.state(known)
@@ -300,7 +336,13 @@ class EmbeddedEngine(InProcessEngine):
         return [] if board is None else list(board.late)
 
     async def restate(
-        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+        self,
+        ranking: Ranking,
+        player: str,
+        state: State | None,
+        shadow: bool = False,
+        upto: Mapping[int, int] | None = None,
+        returned: bool = False,
     ) -> bool:
         board = self._side(shadow)[ranking.board]
         if upto is not None and board.applied != upto:
@@ -309,9 +351,24 @@ class EmbeddedEngine(InProcessEngine):
         if found is None:
             found = board.rankings[ranking] = EmbeddedRanking(board.board)
         key = None if state is None else found.codec.encode(player, *state)
+        if returned and key is not None and found.pruned is not None and player not in found.keys:
+            found.pruned = found.pruned._replace(hidden=found.pruned.hidden - 1)
         found.replace(player, found.state(player), key, 0 if state is None else state.score)
         board.late.discard((ranking, player))
         return True
+
+    async def prune(self, ranking: Ranking, keep: int, mark: str) -> int | None:
+        board = self._boards.get(ranking.board)
+        found = None if board is None else board.rankings.get(ranking)
+        if board is None or found is None:
+            return 0
+        return None if board.late else found.prune(keep, mark, board.applied)
+
+    async def pruned(self, ranking: Ranking) -> Pruned | None:
+        found = self._ranking(ranking)
+        if found is None or found.pruned is None:
+            return None
+        return found.pruned._replace(exact=found.offset_after(found.pruned.floor))
 
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
         return self._shadows if shadow else self._boards
