@@ -66,6 +66,9 @@ MAX_ALSO = 8
 #: Standings of a closed window that may be archived by number.
 MAX_ARCHIVE = 100_000_000
 
+#: The most players that a board may say to keep.
+MAX_KEEP_TOP = 10**12
+
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
 MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "keep_top")
 
@@ -156,8 +159,8 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             self._check_keep_top(self.keep_top)
 
     def _check_keep_top(self, keep_top: int) -> None:
-        if keep_top < 1:
-            raise self._wrong("keep_top", keep_top, "allowed: 1 or more")
+        if not 1 <= keep_top <= MAX_KEEP_TOP:
+            raise self._wrong("keep_top", keep_top, f"allowed: 1 to {MAX_KEEP_TOP}")
         if self.decay is not None:
             raise self._wrong("keep_top", keep_top, "a board with decay keeps all players: its scores cannot be worked out again exactly")
         if any(window.ttl is not None for window in self.periods.values()):

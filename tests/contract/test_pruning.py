@@ -13,6 +13,7 @@ from keepscore.engines import redis as redis_engine
 from keepscore.engines.base import Ranking
 from keepscore.entries import Entry
 from keepscore.errors import InvalidField, InvalidPage, UnknownPlayer
+from keepscore.ordering import percentile
 from tests.contract import oracle
 from tests.contract.backends import redis_url
 from tests.contract.opened import DAY, NOON, Clock, KeeperByHand, at, opened, recorded
@@ -58,10 +59,10 @@ async def prune(lb):
     await lb._care.prune()
 
 
-async def fill(lb, name, seed=1, players=200):
+async def fill(lb, name, seed=1, players=100):
     """One score a player, many of them equal."""
     chance = random.Random(seed)
-    entries = [Entry(f"p{n}", chance.randrange(60), at=at(lb.clock.now - chance.randrange(50))) for n in range(players)]
+    entries = [Entry(player_id=f"p{n}", score=chance.randrange(40), at=at(lb.clock.now - chance.randrange(50))) for n in range(players)]
     assert not (await lb.submit_many(name, entries)).rejected
 
 
@@ -72,30 +73,34 @@ async def truth(lb, name):
     return oracle.ranked(live.board, states[Ranking(live.id, "all_time", "all_time", "")])
 
 
-async def compare(lb, name):
+async def compare(lb, name, first=KEEP):
     """All that is told of a board is right: exact for the first, within the bound for the others. Gives the largest error."""
     rows = await truth(lb, name)
     top = await lb.top(name, limit=KEEP)
-    assert [(s.rank, s.player_id, s.score) for s in top.standings] == [(n + 1, *row[:2]) for n, row in enumerate(rows[:KEEP])]
+    shown = [(s.rank, s.player_id, s.score) for s in top.standings]
+    assert len(shown) >= first
+    assert shown == [(n + 1, *row[:2]) for n, row in enumerate(rows[: len(shown)])]
     assert top.total_players == len(rows)
     worst = 0
     found = await lb.lookup(name, [row.player for row in rows])
     told = {standing.player_id: standing for standing in found.standings}
     assert len(told) == len(rows)
+    standard = {one.player_id: one for one in (await lb.lookup(name, [row.player for row in rows], rank="standard")).standings}
     for index, row in enumerate(rows):
-        one = await lb.rank(name, row.player)
-        assert (one.score, one.total_players) == (row.score, len(rows))
-        assert (told[row.player].rank, told[row.player].error) == (one.rank, one.error)
-        standard = oracle.ranks(lb._catalog[name].board, rows, index).standard
+        one, other = told[row.player], standard[row.player]
+        exact = oracle.ranks(lb._catalog[name].board, rows, index)
+        assert one.score == row.score
         if one.approximate is True:
-            assert abs(one.rank - (index + 1)) <= one.error, (row, index + 1, one)
-            assert abs(one.ranks.standard - standard) <= one.error
-            assert 0 < one.percentile <= 100
+            assert index >= first
+            assert abs(one.rank - exact.unique) <= one.error, (row, exact, one)
+            assert abs(other.rank - exact.standard) <= other.error, (row, exact, other)
             worst = max(worst, one.error)
         else:
-            assert (one.rank, one.ranks.standard) == (index + 1, standard)
-        if index < KEEP:
-            assert one.approximate is not True
+            assert (one.rank, other.rank) == exact[:2]
+    for row in (rows[0], rows[len(rows) // 2], rows[-1]):
+        one = await lb.rank(name, row.player)
+        assert (one.score, one.rank, one.error) == (row.score, told[row.player].rank, told[row.player].error)
+        assert one.percentile == percentile(one.ranks.unique, len(rows)) > 0
     assert (await lb.verify(name)).ok
     return worst
 
@@ -104,9 +109,20 @@ async def kept(lb, name):
     return await lb.engine.count(Ranking(lb._catalog[name].id, "all_time", "all_time", ""), None, None)
 
 
-@pytest.mark.parametrize("order", ["desc", "asc"])
-@pytest.mark.parametrize("ties", ["first", "last", "player"])
-@pytest.mark.parametrize("operator", ["best", "sum", "last", "first"])
+@pytest.mark.parametrize(
+    ("operator", "ties", "order"),
+    [
+        ("best", "first", "desc"),
+        ("best", "last", "asc"),
+        ("best", "player", "desc"),
+        ("sum", "first", "desc"),
+        ("sum", "player", "asc"),
+        ("last", "first", "desc"),
+        ("last", "last", "asc"),
+        ("first", "first", "asc"),
+        ("first", "player", "desc"),
+    ],
+)
 async def test_pruned_players_come_back_with_all_that_they_had(run, operator, ties, order):
     one = board(operator=operator, ties=ties, order=order)
     async with run(one) as lb:
@@ -116,28 +132,19 @@ async def test_pruned_players_come_back_with_all_that_they_had(run, operator, ti
         assert await kept(lb, one.name) == KEEP + 1
         assert await compare(lb, one.name) == 0, "every row is in so small a histogram"
         chance = random.Random(2)
-        for _ in range(4):
-            for _ in range(15):
+        for _ in range(3):
+            for _ in range(12):
                 lb.clock.now += 1
-                player = f"p{chance.randrange(220)}"
+                player = f"p{chance.randrange(110)}"
                 if operator in ("sum", "last") and chance.random() < 0.5:
                     await lb.increment(one.name, player, chance.choice([-9, 9]))
                 else:
                     await lb.submit(one.name, player, chance.randrange(80))
-            await compare_after_falls(lb, one.name)
+            # Some of the first may have fallen.
+            await compare(lb, one.name, first=0)
             await prune(lb)
             await compare(lb, one.name)
             assert KEEP <= await kept(lb, one.name) <= KEEP + 2
-
-
-async def compare_after_falls(lb, name):
-    """The same while some of the first may have fallen: what is told as exact is exact."""
-    rows = await truth(lb, name)
-    for index, row in enumerate(rows):
-        one = await lb.rank(name, row.player)
-        assert (one.score, one.total_players) == (row.score, len(rows))
-        assert abs(one.rank - (index + 1)) <= (one.error if one.approximate is True else 0), (row, index + 1, one)
-    assert (await lb.verify(name)).ok
 
 
 async def test_receipts_of_pruned_players(run):
@@ -176,7 +183,7 @@ async def test_errors_are_small_with_a_coarse_histogram(run, monkeypatch):
     monkeypatch.setattr(pruning, "SAMPLES", 20)
     one = board()
     async with run(one) as lb:
-        await fill(lb, one.name, players=400)
+        await fill(lb, one.name, players=200)
         await lb.checkpoint()
         # Between the checkpoint and the removal.
         await lb.submit(one.name, "p7", 55)
@@ -199,8 +206,8 @@ async def test_a_start_and_a_rebuild_bring_everybody_back(run):
         await compare(lb, one.name)
         await prune(lb)
         await compare(lb, one.name)
-        assert (await lb.rebuild(one.name)).players == 200
-        assert await kept(lb, one.name) == 200
+        assert (await lb.rebuild(one.name)).players == 100
+        assert await kept(lb, one.name) == 100
         await compare(lb, one.name)
         await prune(lb)
         assert await kept(lb, one.name) == KEEP + 1
@@ -208,8 +215,8 @@ async def test_a_start_and_a_rebuild_bring_everybody_back(run):
         assert await kept(lb, one.name) == KEEP + 1
         # Without keep_top, all are there.
         await lb.put_board(Board(one.name))
-        assert await kept(lb, one.name) == 200
-        assert (await lb.rank(one.name, before[-1].player)).rank == 200
+        assert await kept(lb, one.name) == 100
+        assert (await lb.rank(one.name, before[-1].player)).rank == 100
 
 
 async def test_a_removal_that_was_cut_short_is_gone_on_with(run):
@@ -269,4 +276,4 @@ async def test_checkpoints_hold_everybody(run):
         await lb.checkpoint()
         live = lb._catalog[one.name]
         (slot,) = await lb.ledger.checkpoint_slots(live.id)
-        assert await lb.ledger.checkpoint_count(live.id, slot, -100, 100) == 200
+        assert await lb.ledger.checkpoint_count(live.id, slot, -100, 100) == 100

@@ -57,7 +57,10 @@ def _script(name: str) -> Script:
     return Script(text, hashlib.sha1(text, usedforsecurity=False).hexdigest())
 
 
-SCRIPTS = {name: _script(name) for name in ("apply", "places", "states", "page", "restate", "load", "promote", "index", "count", "release")}
+SCRIPTS = {
+    name: _script(name)
+    for name in ("apply", "places", "states", "page", "restate", "load", "promote", "index", "count", "release", "prune", "pruned")
+}
 
 
 class RedisClient:
