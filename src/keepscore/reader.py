@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
 from datetime import UTC, datetime
@@ -12,11 +10,10 @@ from decimal import Decimal
 from math import inf
 from typing import Any, NamedTuple, TypeVar, cast, get_args
 
-import msgspec
-
 from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
 from keepscore.boards import Board, RankKind, Score
 from keepscore.catalog import Catalog, LiveBoard
+from keepscore.cursors import Cursors
 from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine, Rankings
 from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.feeds.base import Feed
@@ -24,7 +21,7 @@ from keepscore.guard import check_player
 from keepscore.histogram import Histogram
 from keepscore.ledgers.base import Ledger
 from keepscore.movement import Movement
-from keepscore.ordering import Row, number_rows, percentile
+from keepscore.ordering import number_rows, percentile
 from keepscore.past import past_for
 from keepscore.pruning import KeptRankings, rankings_of
 from keepscore.scoring import NO_TIME
@@ -71,7 +68,7 @@ class Reader:
         self._ledger = ledger
         #: Whether other processes change rankings, too.
         self._shared = not isinstance(engine, InProcessEngine)
-        self._secret = secret
+        self._cursors = Cursors(secret)
         self._clock = clock
         self._versions: dict[Ranking, int] = {}
         self._tags: dict[Ranking, bytes] = {}
@@ -190,14 +187,14 @@ class Reader:
         elif offset:
             raise InvalidPage("give offset or cursor, not both")
         else:
-            page = await source.page_after(view.ranking, self._opened(view, cursor), limit)
+            page = await source.page_after(view.ranking, self._cursors.opened(view.ranking, cursor), limit)
         more = page.rows and page.first.unique - 1 + len(page.rows) < min(page.total, source.last_rank)
         return Top(
             *view.labels,
             page.total,
             _time(self._clock()),
             await self._standings(source, view, page),
-            self._sealed(view, page.rows[-1]) if more else None,
+            self._cursors.sealed(view.ranking, page.rows[-1]) if more else None,
         )
 
     async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
@@ -374,23 +371,6 @@ class Reader:
 
     def _shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
         return live.shown_at(self._told_at(source))
-
-    def _sealed(self, view: View, row: Row) -> str:
-        text = msgspec.json.encode([view.ranking, row])
-        mark = hmac.digest(self._secret, text, "sha256")[:16]
-        return base64.urlsafe_b64encode(mark + text).decode().rstrip("=")
-
-    def _opened(self, view: View, cursor: str) -> Row:
-        wrong = InvalidPage("cursor is not one that this service gave for this ranking: take next_cursor as it is")
-        try:
-            sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-            ranking, row = msgspec.json.decode(sealed[16:], type=tuple[Ranking, Row])
-        except (ValueError, msgspec.MsgspecError):
-            raise wrong from None
-        # The whole text is compared: the last letter of base64 has bits that decoding passes over.
-        if ranking != view.ranking or not hmac.compare_digest(self._sealed(view, row).encode(), cursor.encode()):
-            raise wrong
-        return row
 
 
 def rank_kind(board: Board, rank: str | None) -> RankKind:

@@ -8,8 +8,7 @@ import pytest
 import redis
 
 from keepscore import Board, Leaderboards, pruning
-from keepscore.engines import embedded as embedded_engine
-from keepscore.engines import redis as redis_engine
+from keepscore.engines import embedded_ranking, redis_pruning
 from keepscore.engines.base import Ranking
 from keepscore.entries import Entry
 from keepscore.errors import InvalidField, InvalidPage, UnknownPlayer
@@ -27,8 +26,8 @@ def run(request, tmp_path, monkeypatch):
     clock = Clock(NOON - DAY)
     path = tmp_path / "pruned.db"
     # Several steps for what would be one.
-    monkeypatch.setattr(embedded_engine, "PRUNED_AT_ONCE", 30)
-    monkeypatch.setattr(redis_engine, "PRUNED_AT_ONCE", 30)
+    monkeypatch.setattr(embedded_ranking, "PRUNED_AT_ONCE", 30)
+    monkeypatch.setattr(redis_pruning, "PRUNED_AT_ONCE", 30)
     monkeypatch.setattr(pruning, "PAUSE", 0)
 
     @asynccontextmanager
@@ -115,6 +114,7 @@ async def kept(lb, name):
         ("best", "first", "desc"),
         ("best", "last", "asc"),
         ("best", "player", "desc"),
+        ("best in a composite", "first", "asc"),
         ("sum", "first", "desc"),
         ("sum", "player", "asc"),
         ("last", "first", "desc"),
@@ -124,7 +124,8 @@ async def kept(lb, name):
     ],
 )
 async def test_pruned_players_come_back_with_all_that_they_had(run, operator, ties, order):
-    one = board(operator=operator, ties=ties, order=order)
+    small = {"max_score": 1000, "min_score": 0, "resolution": "1s"} if "composite" in operator else {}
+    one = board(operator=operator.split()[0], ties=ties, order=order, **small)
     async with run(one) as lb:
         await fill(lb, one.name)
         assert await compare(lb, one.name) == 0

@@ -22,6 +22,7 @@ from keepscore.engines.redis_boards import KnownBoard, KnownBoards
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_flaws import flaws
 from keepscore.engines.redis_loading import Loader
+from keepscore.engines.redis_pruning import pruned_from, remove_rows
 from keepscore.engines.redis_questions import Questions
 from keepscore.engines.redis_spool import drop_entries, hold_lock, read_entries, release_lock
 from keepscore.engines.redis_url import parse_redis_url
@@ -35,8 +36,6 @@ __all__ = ["RedisEngine"]
 
 #: Players that one script call looks at for an index of scores.
 CHUNK = 5000
-#: Rows that one script call removes: some milliseconds, in which Redis answers nobody else.
-PRUNED_AT_ONCE = 1000
 #: Seconds that such a call, or the exchange of a whole board, may take.
 PATIENCE = 60.0
 #: Milliseconds for which a shadow stays that nobody fills any more.
@@ -311,17 +310,10 @@ class RedisEngine(RankingEngine):
         if known is None:
             return 0
         keys = self._boards.at(known, ranking)
-        argument = _pack([known.epoch, keys.form, keys.field, keys.name, known.board.order == "desc", keep, PRUNED_AT_ONCE, mark])
-        gone = int(await self._client.run(Call("prune", [known.marks, known.listed, known.late, *keys[:3]], argument), PATIENCE))
-        return None if gone < 0 else gone
+        return await remove_rows(self._client, known, keys, keep, mark)
 
     async def pruned(self, ranking: Ranking) -> Pruned | None:
-        found = await self._read("pruned", ranking)
-        if not found:
-            return None
-        hidden, removed, kept, mark, floor, marks, exact = found
-        applied = {int(writer): int(n) for writer, _, n in (pair.partition(":") for pair in marks.split())}
-        return Pruned(hidden, removed, kept, mark, Row(*floor), applied, exact)
+        return pruned_from(await self._read("pruned", ranking))
 
     async def _index(self, known: KnownBoard, ranking: Ranking, shadow: bool = False) -> None:
         """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""
