@@ -65,6 +65,7 @@ class Care:
         if not await self._ledger.lead():
             return
         for live in [live for live in self._catalog if live.board.keep_top is not None]:
+            await self._applier.restate_late(live)
             if not await prune_board(self._ledger, self._engine, live, self._clock()):
                 await self._definitions.refill(live.name)
                 await prune_board(self._ledger, self._engine, live, self._clock())

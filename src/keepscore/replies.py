@@ -6,7 +6,7 @@ import msgspec
 
 from keepscore.answers import BatchReceipt, Receipt
 from keepscore.engines.base import Outcome, RankingEngine
-from keepscore.errors import KeepscoreError
+from keepscore.errors import KeepscoreError, LedgerUnavailable
 from keepscore.ledgers.base import Answered, Claim, Ledger
 from keepscore.planner import Plan
 from keepscore.pruning import rankings_of
@@ -68,7 +68,11 @@ class Replies:
             plan, outcome = plans[id(submission)], outcomes.get(id(submission))
             if outcome is None or outcome.restate or any(is_estimated(plan, change.unique) for change in outcome.changes):
                 rankings = rankings_of(self._engine, self._ledger, plan.boards[0])
-                receipts.append(await present_receipt(plan, rankings, outcome.changes if outcome else []))
+                try:
+                    receipts.append(await present_receipt(plan, rankings, outcome.changes if outcome else []))
+                except LedgerUnavailable:
+                    # It counts; where a player stands whom the engine does not keep, the ledger would know.
+                    receipts.append(pending_receipt(plan))
             else:
                 receipts.append(receipt(plan, outcome.changes))
         if not ticket.batch:

@@ -11,7 +11,7 @@ from keepscore import Board, Leaderboards, pruning
 from keepscore.engines import embedded_ranking, redis_pruning
 from keepscore.engines.base import Ranking
 from keepscore.entries import Entry
-from keepscore.errors import InvalidField, InvalidPage, UnknownPlayer
+from keepscore.errors import InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.ordering import percentile
 from tests.contract import oracle
 from tests.contract.backends import redis_url
@@ -278,3 +278,48 @@ async def test_checkpoints_hold_everybody(run):
         live = lb._catalog[one.name]
         (slot,) = await lb.ledger.checkpoint_slots(live.id)
         assert await lb.ledger.checkpoint_count(live.id, slot, -100, 100) == 100
+
+
+async def test_a_ledger_that_cannot_be_read_delays_pruned_players_only(run, monkeypatch):
+    one = board()
+    async with run(one) as lb:
+        await fill(lb, one.name)
+        await prune(lb)
+        first, last = (await truth(lb, one.name))[0].player, (await truth(lb, one.name))[-1].player
+
+        async def away(*_):
+            raise LedgerUnavailable("it is away")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(lb.ledger, "player_events", away)
+            pending = await lb.submit(one.name, last, 90)
+            assert (pending.pending, pending.rank, pending.score) == (True, None, 90)
+            assert (await lb.submit(one.name, first, 91)).rank == 1
+        assert (await lb.rank(one.name, last)).score == 90
+        await prune(lb)
+        assert (await lb.rank(one.name, last)).rank == 2
+        await compare(lb, one.name)
+
+
+@pytest.mark.parametrize("rank", ["standard", "dense"])
+async def test_windows_and_segments_are_pruned_one_by_one(run, rank):
+    one = board(operator="sum", windows=["daily", "all_time"], segments=["region"], rank=rank)
+    async with run(one) as lb:
+        for n in range(60):
+            await lb.increment(one.name, f"p{n}", n, segments={"region": "eu" if n % 2 else "us"})
+        await lb.submit_many(one.name, [Entry(player_id=f"q{n}", amount=1, segments={"region": "small"}) for n in range(5)])
+        await prune(lb)
+        live = lb._catalog[one.name]
+        sizes = {ranking[1:]: await lb.engine.count(ranking, None, None) for ranking in await lb.engine.rankings(live.id)}
+        assert {size for (_, _, segment), size in sizes.items() if segment != "region:small"} == {KEEP + 1}
+        assert {size for (_, _, segment), size in sizes.items() if segment == "region:small"} == {5}
+        receipt = await lb.increment(one.name, "p2", 100, segments={"region": "us"})
+        assert {window.score for window in receipt.windows.values()} == {102}
+        low = await lb.increment(one.name, "p3", 1, segments={"region": "eu"})
+        assert (low.score, low.approximate, low.total_players) == (4, True, 65)
+        assert (await lb.top(one.name, segment="region:us")).total_players == 30
+        assert (await lb.top(one.name, segment="region:us", limit=1)).standings[0].player_id == "p2"
+        assert abs((await lb.rank(one.name, "p5", segment="region:eu", rank="unique")).rank - 28) <= 1
+        history = await lb.history(one.name, "p7", window="all_time")
+        assert (history.history[0].approximate, history.best) == (True, None)
+        assert (await lb.verify(one.name)).ok
