@@ -1,5 +1,6 @@
 """Boards of which the engine keeps the first players only: the others stay in the ledger, and get a rank with an error bound."""
 
+import asyncio
 import random
 import secrets
 from contextlib import asynccontextmanager
@@ -323,3 +324,24 @@ async def test_windows_and_segments_are_pruned_one_by_one(run, rank):
         history = await lb.history(one.name, "p7", window="all_time")
         assert (history.history[0].approximate, history.best) == (True, None)
         assert (await lb.verify(one.name)).ok
+
+
+async def test_scores_pour_in_while_rows_are_removed(run):
+    one = board(operator="sum")
+    async with run(one) as lb:
+        await fill(lb, one.name)
+        chance = random.Random(3)
+
+        async def pour():
+            for _ in range(60):
+                await lb.increment(one.name, f"p{chance.randrange(130)}", chance.choice([-5, 1, 20]))
+
+        async def remove():
+            for _ in range(4):
+                await prune(lb)
+                await asyncio.sleep(0.01)
+
+        await asyncio.gather(pour(), pour(), remove())
+        await compare(lb, one.name, first=0)
+        await prune(lb)
+        await compare(lb, one.name)
