@@ -60,6 +60,9 @@ class WindowReceipt(msgspec.Struct, gc=False):
     rank_change: int | None
     percentile: float | None
     total_players: int | None
+    #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
 
 
 class Receipt(msgspec.Struct, gc=False):
@@ -84,6 +87,9 @@ class Receipt(msgspec.Struct, gc=False):
     pending: bool | UnsetType = UNSET
     #: True where the ledger is away, and the engine keeps the submission for it.
     spooled: bool | UnsetType = UNSET
+    #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
 
 
 class Rejection(msgspec.Struct):
@@ -121,6 +127,9 @@ class Standing(msgspec.Struct, gc=False):
     rank_change: int
     #: True for a player who was not in the baseline.
     new: bool | UnsetType = UNSET
+    #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
 
 
 class Top(msgspec.Struct):
@@ -141,7 +150,7 @@ class Top(msgspec.Struct):
 
 
 class RankNumbers(msgspec.Struct, gc=False):
-    """The three ways to number one rank."""
+    """The three ways to number one rank. Where the rank is an estimate, `dense` is 0: nobody knows it."""
 
     unique: int
     standard: int
@@ -169,6 +178,9 @@ class PlayerPlace(msgspec.Struct, gc=False):
     #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
     archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
+    #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
 
 
 class Around(msgspec.Struct):
@@ -220,6 +232,9 @@ class Count(msgspec.Struct):
     #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
     archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
+    #: True where the engine does not keep all of them (`keep_top`): the count is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
 
 
 class Profile(msgspec.Struct):
@@ -261,6 +276,9 @@ class PastPlace(msgspec.Struct, gc=False):
     score: Score
     total_players: int
     percentile: float | None
+    #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
 
 
 class BestPlace(msgspec.Struct, gc=False):

@@ -273,7 +273,7 @@ class Applier:
 
     async def restate_late(self, live: LiveBoard) -> None:
         """Restate the players whose events came late and who were not restated then, if there are any."""
-        if live.board.operator == "last":
+        if live.board.operator == "last" or live.board.keep_top is not None:
             for ranking, player in await self._engine.late(live.id):
                 await self.restate(live, player, [ranking])
 
@@ -293,10 +293,16 @@ class Applier:
                     # The ledger lacks something that the engine has. Who is left is known, and looked after when that is recorded.
                     return
                 state = await restated(self._ledger, live, player, ranking, upto)
-                if await self._engine.restate(ranking, player, state, shadow, upto):
+                returned = not shadow and await self._was_there(live, player, ranking)
+                if await self._engine.restate(ranking, player, state, shadow, upto, returned):
                     break
             else:
                 raise EngineUnavailable(f"player {player!r} could not be restated on board {live.name!r}: scores came in all the time")
+
+    async def _was_there(self, live: LiveBoard, player: str, ranking: Ranking) -> bool:
+        """Whether a player was in a ranking when rows were removed from it the last time: one who is not kept is hidden since."""
+        pruned = await self._engine.pruned(ranking) if live.board.keep_top is not None else None
+        return pruned is not None and await restated(self._ledger, live, player, ranking, pruned.applied) is not None
 
 
 def _slices(players: list[str], size: int) -> Iterable[list[str]]:

@@ -45,6 +45,7 @@ _TYPES: dict[str, Callable[[object], bool]] = {
     "str": lambda value: type(value) is str,
     "str | null": lambda value: value is None or type(value) is str,
     "int": lambda value: type(value) is int,
+    "int | null": lambda value: value is None or type(value) is int,
     "int | float | null": lambda value: value is None or type(value) in (int, float),
     "list of str": lambda value: isinstance(value, list | tuple) and all(type(item) is str for item in value),
 }

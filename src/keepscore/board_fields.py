@@ -50,6 +50,7 @@ FIELDS: dict[str, str] = {
     "inactivity": "what players lose who do not play any more, such as {after = '14d', lose = 25, every = '7d', floor = 1000}",
     "rollup": "the boards whose windows it is made from, such as {of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}",
     "resets": "when the board was reset; only a reset adds to it, and a definition may leave it out",
+    "keep_top": "how many players of a ranking the engine keeps, such as 1_000_000; those behind get a rank with an error bound",
 }
 
 #: What each field of a window means.
@@ -70,8 +71,7 @@ DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half
 #: The type of each field that is not a choice, as `check_type` names it.
 TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
 TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
-TYPES |= {"movement": "str | null"}
-TYPES |= {"resets": "list of str"}
+TYPES |= {"movement": "str | null", "keep_top": "int | null", "resets": "list of str"}
 #: What may be chosen.
 CHOICES: dict[str, tuple[str, ...]] = {
     "operator": get_args(Operator),

@@ -78,8 +78,11 @@ MAX_ALSO = 8
 #: Standings of a closed window that may be archived by number.
 MAX_ARCHIVE = 100_000_000
 
+#: The most players that a board may say to keep.
+MAX_KEEP_TOP = 10**12
+
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "rollup", "resets")
+MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "rollup", "resets", "keep_top")
 
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
@@ -142,6 +145,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     inactivity: Inactivity | None = None
     rollup: Rollup | None = None
     resets: list[str] = []
+    keep_top: int | None = None
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -172,6 +176,18 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
             self._check_rollup()
         if self.inactivity is not None:
             self._check_inactivity()
+        if self.keep_top is not None:
+            self._check_keep_top(self.keep_top)
+
+    def _check_keep_top(self, keep_top: int) -> None:
+        if not 1 <= keep_top <= MAX_KEEP_TOP:
+            raise self._wrong("keep_top", keep_top, f"allowed: 1 to {MAX_KEEP_TOP}")
+        if self.rollup is not None:
+            raise self._wrong("keep_top", keep_top, "a roll-up keeps all players: take away one of the two")
+        if self.decay is not None:
+            raise self._wrong("keep_top", keep_top, "a board with decay keeps all players: its scores cannot be worked out again exactly")
+        if any(window.ttl is not None for window in self.periods.values()):
+            raise self._wrong("keep_top", keep_top, "a board with a ttl keeps all players: take away one of the two")
 
     def _wrong(self, field: str, value: object, allowed: str) -> InvalidBoard:
         meaning = FIELDS.get(field) or WINDOW_FIELDS.get(field.rpartition(".")[2]) or f"a table of {', '.join(WINDOW_FIELDS)}"

@@ -12,6 +12,7 @@ from keepscore.definitions import Definitions
 from keepscore.engines.base import Ranking, RankingEngine
 from keepscore.feeds.base import Feed
 from keepscore.ledgers.base import Ledger
+from keepscore.pruning import prune_board
 from keepscore.quiet import Quiet
 from keepscore.replay import Progress
 from keepscore.spool import Spool
@@ -58,6 +59,16 @@ class Care:
         after = set(await self._engine.rankings(live.id))
         await self._feed.publish(before | after)
         return Rebuild(name, events, players, len(after), round(time.perf_counter() - begun, 3))
+
+    async def prune(self) -> None:
+        """Remove the players whom the engine does not have to keep, on all boards with `keep_top`. For one process at a time."""
+        if not await self._ledger.lead():
+            return
+        for live in [live for live in self._catalog if live.board.keep_top is not None]:
+            await self._applier.restate_late(live)
+            if not await prune_board(self._ledger, self._engine, live, self._clock()):
+                await self._definitions.refill(live.name)
+                await prune_board(self._ledger, self._engine, live, self._clock())
 
     async def verify(self, name: str, repair: bool) -> Verification:
         """Compare a board with the ledger; with `repair`, put right what differs, and compare again."""

@@ -156,6 +156,11 @@ class Definitions:
                 await self.refresh()
         return await change()
 
+    async def refill(self, name: str) -> None:
+        """Fill a board's rankings anew from the ledger's checkpoint, with everybody, those included whom the engine did not keep."""
+        async with self._defining:
+            await self._activate(self._catalog[name])
+
     async def delete(self, name: str) -> None:
         """Delete a board. Its events stay in the ledger."""
         async with self._defining, self._quiet:

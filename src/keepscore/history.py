@@ -27,6 +27,7 @@ from keepscore.guard import check_player
 from keepscore.ledgers.base import Archive, Ledger
 from keepscore.ordering import Place, percentile
 from keepscore.past import final_archives
+from keepscore.pruning import rankings_of
 from keepscore.scoring import Event, fold_all
 from keepscore.windows import FOREVER, Span, span_of
 
@@ -101,7 +102,8 @@ async def player_history(
     known = await _known_windows(ledger, engine, live, name)
     rows = {archive.id: row for archive, row in await ledger.player_archives(live.id, player)} if known else {}
     wanted = [one.ranking for one in known if one.in_engine and (one.archive is None or one.archive.id not in rows)]
-    live_places = dict(zip(wanted, await asyncio.gather(*(engine.place(ranking, player) for ranking in wanted)), strict=True))
+    source = rankings_of(engine, ledger, live)
+    live_places = dict(zip(wanted, await asyncio.gather(*(source.place(ranking, player) for ranking in wanted)), strict=True))
     events: list[Event] | None = None
     history: list[PastPlace] = []
     best: tuple[tuple[int, int, int], BestPlace] | None = None
@@ -114,11 +116,12 @@ async def player_history(
         elif archive is None or archive.kept < archive.players:
             place = live_places.get(one.ranking)
         if place is not None:
-            rank = getattr(place, live.board.rank)
+            # Of a player whom the engine does not keep, nobody knows the dense rank.
+            rank = getattr(place, live.board.rank) or place.unique
             history.append(_past_place(one, now, rank, place, shown(place.score)))
             better = -place.score if live.board.order == "desc" else place.score
             merit = rank, better, -one.span.start
-            if best is None or merit < best[0]:
+            if place.error is None and (best is None or merit < best[0]):
                 best = merit, BestPlace(one.span.id, rank, shown(place.score))
         elif archive is not None and archive.kept < archive.players:
             if events is None:
@@ -133,7 +136,10 @@ async def player_history(
 
 def _past_place(one: _Known, now: int, rank: int, place: Place, score: Score) -> PastPlace:
     share = percentile(place.unique, place.total)
-    return PastPlace(one.span.id, *_times(one.span), one.state(now), rank, score, place.total, share)
+    past = PastPlace(one.span.id, *_times(one.span), one.state(now), rank, score, place.total, share)
+    if place.error is not None:
+        past.approximate, past.error = True, place.error
+    return past
 
 
 def _times(span: Span) -> tuple[datetime | None, datetime | None]:

@@ -24,6 +24,7 @@ from keepscore.jobs.checkpoints import Checkpoints
 from keepscore.jobs.closing import Closing
 from keepscore.jobs.gaps import Gaps
 from keepscore.jobs.losses import Losses
+from keepscore.jobs.pruning import Pruning
 from keepscore.jobs.revising import revise_window
 from keepscore.jobs.snapshots import Snapshots
 from keepscore.jobs.tidying import Keys, Partitions
@@ -102,7 +103,7 @@ class _Task:
 class Keeper:
     """Does the jobs of one process."""
 
-    def __init__(self, parts: Parts, refresh: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, parts: Parts, refresh: Callable[[], Awaitable[None]], prune: Callable[[], Awaitable[None]]) -> None:
         self._parts = parts
         catching_up = CatchingUp(parts)
         self._checkpoints = Checkpoints(parts, lambda: not catching_up.together)
@@ -112,6 +113,7 @@ class Keeper:
             Snapshots(parts),
             Baselines(parts),
             Losses(parts),
+            Pruning(parts, prune),
             self._checkpoints,
             Keys(parts),
             Partitions(parts),

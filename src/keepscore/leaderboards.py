@@ -125,7 +125,7 @@ class Leaderboards(Lookback):
             self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
             self._as_of = AsOf(self.ledger, self.clock, self.reader.names)
             parts = Parts(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock, self._keep_keys)
-            self._keeper = Keeper(parts, self._refresh)
+            self._keeper = Keeper(parts, self._refresh, lambda: self._care.prune())
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
             )

@@ -23,6 +23,7 @@ from keepscore.errors import EngineUnavailable, LedgerUnavailable
 from keepscore.ledgers.base import Archive, Archived, Ledger, Slot
 from keepscore.ordering import KeyCodec
 from keepscore.past import Past, past_for
+from keepscore.pruning import rankings_of
 from keepscore.windows import span_at, span_of
 
 __all__ = ["Movement", "take_baselines"]
@@ -65,9 +66,9 @@ class Movement:
         except (EngineUnavailable, LedgerUnavailable):
             return
         for standing, place in zip(standings, places, strict=True):
-            if place is not None:
+            if place is not None and place.error is None:
                 standing.rank_change = getattr(place, rank) - standing.rank
-            elif baseline.complete:
+            elif place is None and baseline.complete:
                 standing.new = True
 
     async def _baseline(self, live: LiveBoard, ranking: Ranking, ended: bool) -> Baseline | None:
@@ -99,9 +100,9 @@ class Movement:
         if span is None or span.id == ranking.window_id:
             return None
         before = ranking._replace(window_id=span.id)
-        # The engine has everybody, while it has the ranking.
+        # The engine has everybody, while it has the ranking, but for those below keep_top.
         if (await self._engine.page(before, 0, 0)).total:
-            return Baseline(self._engine, before, True)
+            return Baseline(rankings_of(self._engine, self._ledger, live), before, live.board.keep_top is None)
         past = await past_for(self._ledger, live.board, before)
         return None if past is None else Baseline(past, before, past.archive.kept == past.archive.players)
 
@@ -148,7 +149,8 @@ async def _take(
         await ledger.write_archive(archive, rows)
         digest.update(msgspec.json.encode(rows))
         players += len(rows)
-    await ledger.finish_archive(archive, players, players, digest.hexdigest())
+    everybody = players if live.board.keep_top is None else (await engine.page(ranking, 0, 0)).total
+    await ledger.finish_archive(archive, max(players, everybody), players, digest.hexdigest())
 
 
 async def _numbered(engine: RankingEngine, live: LiveBoard, ranking: Ranking) -> AsyncIterator[list[Archived]]:
@@ -170,9 +172,11 @@ async def _numbered(engine: RankingEngine, live: LiveBoard, ranking: Ranking) ->
                     readings[-1].append(key)
             await asyncio.sleep(0)
             page = await engine.page_after(ranking, page.rows[-1], CHUNK)
-        if len(known) >= page.total:
+        pruned = await engine.pruned(ranking)
+        if len(known) >= page.total - (pruned.hidden if pruned else 0):
             break
-    ordered = merge(*readings, reverse=live.board.order == "desc")
+    # Behind those who are all kept, ranks are not known exactly.
+    ordered = islice(merge(*readings, reverse=live.board.order == "desc"), None if pruned is None else pruned.exact)
     done = standard = dense = 0
     previous: int | None = None
     while keys := list(islice(ordered, CHUNK)):

@@ -48,7 +48,10 @@ class Ranks(NamedTuple):
 
 
 class Place(msgspec.Struct, gc=False):
-    """Where a player stands: the state, the three rank numbers and the number of players."""
+    """Where a player stands: the state, the three rank numbers and the number of players.
+
+    `error` says by how much the unique and the standard rank may be wrong; None: they are exact. The dense one is 0 then: nobody knows.
+    """
 
     score: int
     since: int
@@ -56,6 +59,7 @@ class Place(msgspec.Struct, gc=False):
     standard: int
     dense: int
     total: int
+    error: int | None = None
 
 
 class KeyCodec:

@@ -101,7 +101,7 @@ class Planner:
             # An absolute score on a sum board: what is missing to it in the first window.
             if target.is_resetting:
                 raise Unavailable(f"board {target.name!r} is being reset: send the score again in a moment, or an amount, as an increment")
-            kind, amount = "correction", amount - await self._score(route.rankings[0], submission.player)
+            kind, amount = "correction", amount - await self._score(target, route.rankings[0], submission.player)
         elif kind == "score":
             kind = "increment"
         await self._check_results(target, route.rankings, submission.player, amount)
@@ -110,7 +110,7 @@ class Planner:
     async def _check_results(self, target: LiveBoard, rankings: tuple[Ranking, ...], player: str, amount: int) -> None:
         low, high = target.board.bounds
         for ranking in rankings:
-            result = self._made[ranking, player] = amount + await self._score(ranking, player)
+            result = self._made[ranking, player] = amount + await self._score(target, ranking, player)
             if not low <= result <= high:
                 shown = target.board.shown
                 raise InvalidScore(
@@ -118,16 +118,19 @@ class Planner:
                     f"{target.name!r}: {shown(low)} to {shown(high)}"
                 )
 
-    async def _score(self, ranking: Ranking, player: str) -> int:
+    async def _score(self, target: LiveBoard, ranking: Ranking, player: str) -> int:
         key = ranking, player
         known = self._made.get(key, self._scores.get(key))
         if known is not None:
             return known
         try:
             (state,) = await self._engine.states(ranking, [player])
+            away = False
         except EngineUnavailable:
-            live = next(live for live in self._catalog if live.id == ranking.board)
-            state = await restated(self._ledger, live, player, ranking, await self._ledger.positions(live.id))
+            state, away = None, True
+        if away or (state is None and target.board.keep_top is not None):
+            # The engine does not keep everybody.
+            state = await restated(self._ledger, target, player, ranking, await self._ledger.positions(target.id))
         return 0 if state is None else state.score
 
 

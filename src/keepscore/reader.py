@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
 from datetime import UTC, datetime
@@ -12,19 +10,20 @@ from decimal import Decimal
 from math import inf
 from typing import Any, NamedTuple, TypeVar, cast, get_args
 
-import msgspec
-
 from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
 from keepscore.boards import Board, RankKind, Score
 from keepscore.catalog import Catalog, LiveBoard
+from keepscore.cursors import Cursors
 from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine, Rankings
 from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.feeds.base import Feed
 from keepscore.guard import check_player
+from keepscore.histogram import Histogram
 from keepscore.ledgers.base import Ledger
 from keepscore.movement import Movement
-from keepscore.ordering import Row, number_rows, percentile
+from keepscore.ordering import number_rows, percentile
 from keepscore.past import past_for
+from keepscore.pruning import KeptRankings, rankings_of
 from keepscore.scoring import NO_TIME
 from keepscore.standby import standby_for
 from keepscore.windows import span_of
@@ -69,7 +68,7 @@ class Reader:
         self._ledger = ledger
         #: Whether other processes change rankings, too.
         self._shared = not isinstance(engine, InProcessEngine)
-        self._secret = secret
+        self._cursors = Cursors(secret)
         self._clock = clock
         self._versions: dict[Ranking, int] = {}
         self._tags: dict[Ranking, bytes] = {}
@@ -81,6 +80,7 @@ class Reader:
         #: Boards that are looked at whose scores decay or whose baselines change, by id.
         self._ticking: set[int] = set()
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
+        self._histograms: dict[Ranking, Histogram] = {}
         self._movement = Movement(ledger, engine, clock)
         #: Names of players, by id.
         self.names: dict[str, str] = {}
@@ -177,7 +177,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._top(source, view, limit, offset, cursor))
         try:
-            return await self._top(self._engine, view, limit, offset, cursor)
+            return await self._top(self._source(view), view, limit, offset, cursor)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._top(source, view, limit, offset, cursor))
 
@@ -187,14 +187,14 @@ class Reader:
         elif offset:
             raise InvalidPage("give offset or cursor, not both")
         else:
-            page = await source.page_after(view.ranking, self._opened(view, cursor), limit)
+            page = await source.page_after(view.ranking, self._cursors.opened(view.ranking, cursor), limit)
         more = page.rows and page.first.unique - 1 + len(page.rows) < min(page.total, source.last_rank)
         return Top(
             *view.labels,
             page.total,
             _time(self._clock()),
             await self._standings(source, view, page),
-            self._sealed(view, page.rows[-1]) if more else None,
+            self._cursors.sealed(view.ranking, page.rows[-1]) if more else None,
         )
 
     async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
@@ -204,7 +204,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._player(source, view, player, around))
         try:
-            return await self._player(self._engine, view, player, around)
+            return await self._player(self._source(view), view, player, around)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._player(source, view, player, around))
 
@@ -217,11 +217,13 @@ class Reader:
             kept = f", of which only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
             raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where}){kept}")
         unique, total = place.unique, place.total
+        if place.error is not None:
+            check_estimated(view.rank)
         near = await self._near(source, view, unique, around) if around else []
         # Written out, field by field: the hottest answer.
         board, window, window_id, segment = view.labels
         live = view.live
-        return PlayerPlace(
+        answer = PlayerPlace(
             board,
             window,
             window_id,
@@ -236,6 +238,9 @@ class Reader:
             RankNumbers(unique, place.standard, place.dense),
             near,
         )
+        if place.error is not None:
+            answer.approximate, answer.error = True, place.error
+        return answer
 
     async def around(self, view: View, rank: int, around: int = 50) -> Around:
         """The players from `around` above a rank to `around` below it. O(log N + around)."""
@@ -244,7 +249,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._around(source, view, rank, around))
         try:
-            return await self._around(self._engine, view, rank, around)
+            return await self._around(self._source(view), view, rank, around)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._around(source, view, rank, around))
 
@@ -266,7 +271,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._lookup(source, view, wanted))
         try:
-            return await self._lookup(self._engine, view, wanted)
+            return await self._lookup(self._source(view), view, wanted)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._lookup(source, view, wanted))
 
@@ -278,6 +283,10 @@ class Reader:
         standings = [
             Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _since(p.since), 0) for p, player in found
         ]
+        for standing, (place, _) in zip(standings, found, strict=True):
+            if place.error is not None:
+                check_estimated(view.rank)
+                standing.approximate, standing.error = True, place.error
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
         if view.live.board.movement is not None:
             await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
@@ -291,7 +300,7 @@ class Reader:
         if view.ended:
             return await self._past(view, lambda source: self._count(source, view, (low, high), *bounds))
         try:
-            return await self._count(self._engine, view, (low, high), *bounds)
+            return await self._count(self._source(view), view, (low, high), *bounds)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._count(source, view, (low, high), *bounds))
 
@@ -299,13 +308,19 @@ class Reader:
         half_life = view.live.half_life
         if half_life is not None:
             lowest, highest = half_life.levels(lowest, highest, self._told_at(source))
-        return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
+        if not isinstance(source, KeptRankings):
+            return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
+        count, error = await source.count_within(view.ranking, lowest, highest)
+        answer = Count(*view.labels, *shown, count)
+        if error:
+            answer.approximate, answer.error = True, error
+        return answer
 
     async def _past(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """An answer about a window that has ended: from the engine while it has the ranking, else from the archive, which says so."""
         try:
             if (await self._engine.page(view.ranking, 0, 0)).total:
-                return await read(self._engine)
+                return await read(self._source(view))
             away = None
         except EngineUnavailable as exc:
             away = exc
@@ -314,7 +329,7 @@ class Reader:
         except LedgerUnavailable:
             raise (away or LedgerUnavailable("the ledger, where closed windows are archived, does not answer: try again later")) from None
         if past is None:
-            return await read(self._engine) if away is None else await self._stale(view, away, read)
+            return await read(self._source(view)) if away is None else await self._stale(view, away, read)
         answer = await read(past)
         answer.archived = True
         answer.as_of = _time(past.archive.taken)
@@ -335,6 +350,9 @@ class Reader:
         answer.as_of = _time(standby.taken)
         return answer
 
+    def _source(self, view: View) -> Rankings:
+        return rankings_of(self._engine, self._ledger, view.live, self._histograms)
+
     # -- parts ----------------------------------------------------------------------------------------------------------
 
     async def _standings(self, source: Rankings, view: View, page: Page) -> list[Standing]:
@@ -354,29 +372,18 @@ class Reader:
     def _shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
         return live.shown_at(self._told_at(source))
 
-    def _sealed(self, view: View, row: Row) -> str:
-        text = msgspec.json.encode([view.ranking, row])
-        mark = hmac.digest(self._secret, text, "sha256")[:16]
-        return base64.urlsafe_b64encode(mark + text).decode().rstrip("=")
-
-    def _opened(self, view: View, cursor: str) -> Row:
-        wrong = InvalidPage("cursor is not one that this service gave for this ranking: take next_cursor as it is")
-        try:
-            sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-            ranking, row = msgspec.json.decode(sealed[16:], type=tuple[Ranking, Row])
-        except (ValueError, msgspec.MsgspecError):
-            raise wrong from None
-        # The whole text is compared: the last letter of base64 has bits that decoding passes over.
-        if ranking != view.ranking or not hmac.compare_digest(self._sealed(view, row).encode(), cursor.encode()):
-            raise wrong
-        return row
-
 
 def rank_kind(board: Board, rank: str | None) -> RankKind:
     """How ranks are numbered: as a reader wants it, or by the board's default."""
     if rank is not None and rank not in get_args(RankKind):
         raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
     return cast("RankKind", rank or board.rank)
+
+
+def check_estimated(rank: RankKind) -> None:
+    """Refuse a rank that cannot be estimated."""
+    if rank == "dense":
+        raise InvalidField("rank = 'dense' is known of those only whom the engine keeps (keep_top): ask for 'unique' or 'standard'")
 
 
 def check_limit(limit: int) -> None:

@@ -6,10 +6,11 @@ import msgspec
 
 from keepscore.answers import BatchReceipt, Receipt
 from keepscore.engines.base import Outcome, RankingEngine
-from keepscore.errors import KeepscoreError
-from keepscore.ledgers.base import Answered, Claim
+from keepscore.errors import KeepscoreError, LedgerUnavailable
+from keepscore.ledgers.base import Answered, Claim, Ledger
 from keepscore.planner import Plan
-from keepscore.receipts import pending_receipt, present_receipt, receipt
+from keepscore.pruning import rankings_of
+from keepscore.receipts import is_estimated, pending_receipt, present_receipt, receipt
 from keepscore.retries import Retries
 from keepscore.tickets import Ticket
 
@@ -19,8 +20,9 @@ __all__ = ["Replies"]
 class Replies:
     """Answers the requests of one process."""
 
-    def __init__(self, engine: RankingEngine, retries: Retries) -> None:
+    def __init__(self, engine: RankingEngine, ledger: Ledger, retries: Retries) -> None:
         self._engine = engine
+        self._ledger = ledger
         self._retries = retries
 
     async def reply(self, tickets: list[Ticket], plans: dict[int, Plan], outcomes: dict[int, Outcome], spooled: bool) -> None:
@@ -64,8 +66,13 @@ class Replies:
         receipts = []
         for _, submission in ticket.submissions if ticket.ranked else ():
             plan, outcome = plans[id(submission)], outcomes.get(id(submission))
-            if outcome is None or outcome.restate:
-                receipts.append(await present_receipt(plan, self._engine, outcome.changes if outcome else []))
+            if outcome is None or outcome.restate or any(is_estimated(plan, change.unique) for change in outcome.changes):
+                rankings = rankings_of(self._engine, self._ledger, plan.boards[0])
+                try:
+                    receipts.append(await present_receipt(plan, rankings, outcome.changes if outcome else []))
+                except LedgerUnavailable:
+                    # It counts; where a player stands whom the engine does not keep, the ledger would know.
+                    receipts.append(pending_receipt(plan))
             else:
                 receipts.append(receipt(plan, outcome.changes))
         if not ticket.batch:

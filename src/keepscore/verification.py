@@ -11,7 +11,7 @@ import msgspec
 
 from keepscore.answers import Difference, Problem, Verification
 from keepscore.catalog import LiveBoard
-from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
+from keepscore.engines.base import InProcessEngine, Page, Pruned, Ranking, RankingEngine
 from keepscore.ledgers.base import Ledger
 from keepscore.ordering import KeyCodec, Row
 from keepscore.quiet import Quiet
@@ -32,7 +32,8 @@ async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, n
     """Compare all that the engine shows of a board with the fold of its events. O(events + states).
 
     Sums of levels, on boards with decay, are compared within the tolerance of the half-life, a millionth of the score: rounding makes
-    them depend a little on the order of the events.
+    them depend a little on the order of the events. Of a board with `keep_top`, players may be missing who are behind the row up to which
+    all are kept; who is there must be right.
 
     While it runs, scores come in: whoever differs is looked at once more with the writer held (`quiet`), one by one.
     """
@@ -128,7 +129,14 @@ class _Comparison:
             flaws.append("it holds rows that cannot be read")
         else:
             flaws += await engine.flaws(ranking, scores, len(seen))
+        if (pruned := await engine.pruned(ranking)) is not None:
+            expected = {player: state for player, state in expected.items() if not self._is_hidden(pruned, Row(player, *state))}
         return _Look([*found, *expected], flaws)
+
+    def _is_hidden(self, pruned: Pruned, row: Row) -> bool:
+        """Whether a row may be missing in a ranking from which some were removed."""
+        key, floor = self._key(row), self._key(pruned.floor)
+        return key is not None and floor is not None and (key < floor if self.live.board.order == "desc" else key > floor)
 
     async def _page(self, ranking: Ranking, after: Row | None) -> Page | None:
         """The next rows; None where they are not such as an engine writes."""
@@ -171,6 +179,9 @@ class _Comparison:
                 row = (await engine.page(ranking, place.unique - 1, 1)).rows if place else []
                 placed = row == ([] if shown is None else [Row(player, *shown)])
                 if same_state(live.board, wanted, shown) and placed:
+                    return []
+                pruned = await engine.pruned(ranking) if shown is None and wanted is not None else None
+                if pruned is not None and wanted is not None and self._is_hidden(pruned, Row(player, *wanted)):
                     return []
                 if before == await engine.applied(live.id):
                     break

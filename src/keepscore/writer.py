@@ -58,7 +58,7 @@ class Writer:
     ) -> None:
         self.quiet = Quiet()
         self.retries = Retries(ledger)
-        self._replies = Replies(engine, self.retries)
+        self._replies = Replies(engine, ledger, self.retries)
         #: Events recorded since the process started.
         self.recorded = 0
         self._catalog = catalog

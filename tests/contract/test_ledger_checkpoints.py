@@ -160,6 +160,9 @@ async def test_checkpointed_rows_are_in_the_order_of_the_ranking(ledger, order, 
     wanted = Order(order == "desc", {"first": 1, "last": -1, "player": 0}[ties])
     assert await ledger.checkpoint_page(1, WHOLE, wanted, 0, 100) == in_order
     assert await ledger.checkpoint_page(1, WHOLE, wanted, 3, 4) == in_order[3:7]
+    assert await ledger.checkpoint_sample(1, WHOLE, wanted, 4) == [(rank, in_order[rank - 1]) for rank in (1, 5, 9)]
+    assert await ledger.checkpoint_sample(1, WHOLE, wanted, 1) == list(enumerate(in_order, 1))
+    assert await ledger.checkpoint_sample(1, DAILY, wanted, 4) == []
     for position, row in enumerate(in_order):
         better = [other.score for other in in_order if (other.score > row.score if order == "desc" else other.score < row.score)]
         ahead = Ahead(position, len(better), len(set(better)), len(names))

@@ -288,10 +288,17 @@ class SimulatedEngine(RankingEngine):
         return bool(await self._call(f"settle {board_id}", step))
 
     async def restate(
-        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+        self,
+        ranking: Ranking,
+        player: str,
+        state: State | None,
+        shadow: bool = False,
+        upto: Mapping[int, int] | None = None,
+        returned: bool = False,
     ) -> bool:
         def step() -> bool:
-            return self._knows(ranking.board, shadow) and _at_once(self._side(shadow).restate(ranking, player, state, shadow, upto))
+            side = self._side(shadow)
+            return self._knows(ranking.board, shadow) and _at_once(side.restate(ranking, player, state, shadow, upto, returned))
 
         return bool(await self._call(f"restate {ranking[1:]} {player} {state}", step))
 

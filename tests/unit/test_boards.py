@@ -40,6 +40,7 @@ def test_a_name_is_all_that_a_board_needs():
         "inactivity": None,
         "rollup": None,
         "resets": [],
+        "keep_top": None,
     }
     assert Board("global").to_dict() == board_from_dict({"name": "global"}).to_dict() == plain
     assert list(plain) == list(FIELDS)
@@ -90,6 +91,8 @@ BAD = [
     ("consistency", "eventual, strong", ["total"]),
     ("also", "other boards, each once", [["b"], ["x", "x"], [f"x{n}" for n in range(9)]]),
     ("also", "`list of str`", [5, "xp", [5]]),
+    ("keep_top", "allowed: 1 to", [0, -5, 10**13]),
+    ("keep_top", "`int | null`", ["1000", 1.5, True, [5]]),
 ]
 
 
@@ -195,6 +198,14 @@ def test_a_window_made_in_python_is_checked_too(fields):
     (field,) = fields
     with pytest.raises(InvalidBoard, match=rf"windows\.daily\.{field} = "):
         Board("b", windows={"daily": Window(**fields)})
+
+
+def test_boards_that_forget_or_decay_keep_all_players():
+    with pytest.raises(InvalidBoard, match="keep_top = 5 cannot be used; a board with decay keeps all players"):
+        Board("b", keep_top=5, decay={"half_life": "7d"})
+    with pytest.raises(InvalidBoard, match="keep_top = 5 cannot be used; a board with a ttl keeps all players"):
+        Board("b", keep_top=5, windows={"all_time": {}, "daily": {"ttl": "2d"}})
+    assert Board("b", keep_top=5, windows={"daily": {"archive": 5}}).keep_top == 5
 
 
 HUGE_NUMBER = 10**5000

@@ -22,6 +22,7 @@ __all__ = [
     "Loaded",
     "Outcome",
     "Page",
+    "Pruned",
     "Ranking",
     "RankingEngine",
     "Rankings",
@@ -103,11 +104,33 @@ class Gap(Exception):
 
 
 class Page(NamedTuple):
-    """Consecutive rows of a ranking. `first` holds the ranks of the first row (of the next one where there is no row)."""
+    """Consecutive rows of a ranking. `first` holds the ranks of the first row (of the next one where there is no row).
+
+    `total` counts the players who are not kept, too.
+    """
 
     rows: list[Row]
     first: Ranks
     total: int
+
+
+class Pruned(NamedTuple):
+    """A ranking of which the engine keeps the first rows only. Players who are not kept have not changed since they were removed.
+
+    Everybody who is not behind the `floor` is kept, so that the first `exact` rows have the ranks that they seem to have.
+    """
+
+    #: Players who are not kept.
+    hidden: int
+    #: How many there were when rows were removed last, and how many rows were left.
+    removed: int
+    kept: int
+    #: Which histogram tells of the moment when rows were removed last; empty: none does.
+    mark: str
+    floor: Row
+    #: The watermarks of that moment.
+    applied: dict[int, int]
+    exact: int
 
 
 class Loaded(NamedTuple):
@@ -251,12 +274,31 @@ class RankingEngine(Rankings):
 
     @abstractmethod
     async def restate(
-        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+        self,
+        ranking: Ranking,
+        player: str,
+        state: State | None,
+        shadow: bool = False,
+        upto: Mapping[int, int] | None = None,
+        returned: bool = False,
     ) -> bool:
         """Set a player's state, or remove the player. O(log N).
 
         With `upto`, the watermarks that the state includes: where they are others by now, nothing is done, and the answer is False.
+        `returned` says that the player, if not kept, is one of the hidden.
         """
+
+    async def prune(self, ranking: Ranking, keep: int, mark: str) -> int | None:
+        """Remove some of the rows behind the first `keep`, the last ones first; answer how many (0: there are no more).
+
+        None: somebody has to be restated first. From then on, events of players who are not kept are not folded: these players are
+        to be restated. `mark` names the histogram that tells of the moment when the last of the rows went. O(log N) for each row.
+        """
+        return 0
+
+    async def pruned(self, ranking: Ranking) -> Pruned | None:
+        """What is known of a ranking's removed rows, if there are any. O(log N)."""
+        return None
 
     @abstractmethod
     async def settle(

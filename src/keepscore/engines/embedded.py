@@ -19,120 +19,16 @@ from keepscore.engines.base import (
     Loaded,
     Outcome,
     Page,
+    Pruned,
     Ranking,
     Update,
 )
+from keepscore.engines.embedded_ranking import EmbeddedRanking
 from keepscore.engines.ladder import Ladder
 from keepscore.ordering import KeyCodec, Place, Ranks, Row
 from keepscore.scoring import State, fold_for
 
 __all__ = ["EmbeddedEngine"]
-
-#: The rank numbers in the order in which they are worked out.
-_NUMBERS = Ranks._fields
-
-
-class EmbeddedRanking:
-    """One ranking: each player's key, and all keys in order."""
-
-    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "touched")
-
-    def __init__(self, board: Board) -> None:
-        self.codec = KeyCodec(board)
-        self.descending = board.order == "desc"
-        self.keys: dict[str, bytes] = {}
-        self.ladder = Ladder((), self.codec.score)
-        self.expiry = 0
-        #: Players whose state changed since the last checkpoint, with their keys; None: the player was removed.
-        self.touched: dict[str, bytes | None] = {}
-
-    def state(self, player: str) -> State | None:
-        """The state of a player."""
-        key = self.keys.get(player)
-        return None if key is None else self.codec.state(key)
-
-    def replace(self, player: str, old: State | None, key: bytes | None, score: int) -> None:
-        """Give a player another key, which has that score, or none, without a look at ranks. O(log N)."""
-        if old is not None:
-            self.ladder.remove(self.keys.pop(player), float(old.score), wanted=False)
-        if key is not None:
-            self.keys[player] = key
-            self.ladder.add(key, float(score), wanted=False)
-        self.touched[player] = key
-
-    def ranks(self, key: bytes, score: int) -> tuple[int, int, int]:
-        """All rank numbers of a key, which has that score. O(log N)."""
-        ladder = self.ladder
-        position, groups, after_equals, before_equals = ladder.rung(key, float(score))
-        if self.descending:
-            unique = ladder.size - position
-            standard = ladder.size - ladder.upto(float(score)) + 1 if before_equals else unique
-            return unique, standard, ladder.groups - groups + 1
-        return position + 1, ladder.below(float(score)) + 1 if after_equals else position + 1, groups
-
-    def stay(self, kind: RankKind, player: str, state: State) -> Change:
-        """What an event did that changed nothing. O(log N)."""
-        ranks = self.ranks(self.keys[player], state.score)
-        rank = ranks[_NUMBERS.index(kind)]
-        return Change(state.score, False, rank, rank, ranks[0], self.ladder.size)
-
-    def change(self, kind: RankKind, player: str, old: State | None, score: int, key: bytes) -> Change:
-        """Replace a player's key by one with that score; answer the rank before and after. O(log N)."""
-        ladder, keys = self.ladder, self.keys
-        previous = None
-        if old is None:
-            position = ladder.add(key, float(score))
-        else:
-            known = keys[player]
-            if kind != "unique":
-                previous = self.ranks(known, old[0])[_NUMBERS.index(kind)]
-            before, position = ladder.move(known, float(old[0]), key, float(score))
-            if kind == "unique":
-                previous = ladder.size - before if self.descending else before + 1
-        keys[player] = self.touched[player] = key
-        rank = unique = ladder.size - position if self.descending else position + 1
-        if kind != "unique":
-            rank = self.ranks(key, score)[_NUMBERS.index(kind)]
-        return Change(score, True, previous, rank, unique, ladder.size)
-
-    def place(self, player: str) -> Place | None:
-        """Where a player stands. O(log N)."""
-        key = self.keys.get(player)
-        if key is None:
-            return None
-        score, since = self.codec.state(key)
-        return Place(score, since, *self.ranks(key, score), self.ladder.size)
-
-    def page(self, offset: int, limit: int) -> Page:
-        """The rows after the first `offset`. O(log N + limit)."""
-        total = self.ladder.size
-        if self.descending:
-            keys = self.ladder.slice(total - offset - limit, total - offset)
-            keys.reverse()
-        else:
-            keys = self.ladder.slice(offset, offset + limit)
-        decode = self.codec.decode
-        rows = [decode(key) for key in keys]
-        first = Ranks(*self.ranks(keys[0], rows[0].score)) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
-        return Page(rows, first, total)
-
-    def offset_after(self, row: Row) -> int:
-        """How many rows are not behind `row`."""
-        first, after = self.codec.bounds(row)
-        score = float(row.score)
-        return self.ladder.size - self.ladder.position(first, score) if self.descending else self.ladder.position(after, score)
-
-    def count(self, low: int | None, high: int | None) -> int:
-        """How many players have a score from `low` to `high`. O(log N)."""
-        below = 0 if low is None else self.ladder.below(float(low))
-        upto = self.ladder.size if high is None else self.ladder.upto(float(high))
-        return max(0, upto - below)
-
-    def _check(self) -> None:
-        """Verify every invariant. For tests."""
-        self.ladder._check()
-        assert sorted(self.keys.values()) == list(self.ladder)
-        assert all(self.codec.decode(key).player == player for player, key in self.keys.items())
 
 
 class EmbeddedBoard:
@@ -168,6 +64,14 @@ class EmbeddedBoard:
             if expiries[i] > ranking.expiry:
                 ranking.expiry = expiries[i]
             known = ranking.keys.get(player)
+            if known is None and ranking.pruned is not None:
+                # What the player had before may be in the ledger only.
+                restate.append(name)
+                self.late.add((name, player))
+                if ranked and i < wholes:
+                    last = ranking.ladder.size + 1
+                    changes.append(Change(amount, True, None, last, last, ranking.total))
+                continue
             if known is not seen:
                 seen = known
                 old = None if known is None else ranking.codec.state(known)
@@ -300,7 +204,13 @@ class EmbeddedEngine(InProcessEngine):
         return [] if board is None else list(board.late)
 
     async def restate(
-        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+        self,
+        ranking: Ranking,
+        player: str,
+        state: State | None,
+        shadow: bool = False,
+        upto: Mapping[int, int] | None = None,
+        returned: bool = False,
     ) -> bool:
         board = self._side(shadow)[ranking.board]
         if upto is not None and board.applied != upto:
@@ -309,6 +219,8 @@ class EmbeddedEngine(InProcessEngine):
         if found is None:
             found = board.rankings[ranking] = EmbeddedRanking(board.board)
         key = None if state is None else found.codec.encode(player, *state)
+        if returned and key is not None and found.pruned is not None and player not in found.keys:
+            found.pruned = found.pruned._replace(hidden=found.pruned.hidden - 1)
         found.replace(player, found.state(player), key, 0 if state is None else state.score)
         board.late.discard((ranking, player))
         return True
@@ -332,6 +244,19 @@ class EmbeddedEngine(InProcessEngine):
                 ranking.replace(player, ranking.state(player), ranking.codec.encode(player, *state), state.score)
         board.applied |= advanced
         return True
+
+    async def prune(self, ranking: Ranking, keep: int, mark: str) -> int | None:
+        board = self._boards.get(ranking.board)
+        found = None if board is None else board.rankings.get(ranking)
+        if board is None or found is None:
+            return 0
+        return None if board.late else found.prune(keep, mark, board.applied)
+
+    async def pruned(self, ranking: Ranking) -> Pruned | None:
+        found = self._ranking(ranking)
+        if found is None or found.pruned is None:
+            return None
+        return found.pruned._replace(exact=found.offset_after(found.pruned.floor))
 
     def _side(self, shadow: bool) -> dict[int, EmbeddedBoard]:
         return self._shadows if shadow else self._boards

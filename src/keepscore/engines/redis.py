@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 
 from keepscore.boards import Board, RankKind
-from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Ranking, RankingEngine
+from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Pruned, Ranking, RankingEngine
 from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, companions, fingerprint, keys_of, layout_of, layouts_of
 from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send, settled
 from keepscore.engines.redis_boards import KnownBoard, KnownBoards
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_flaws import flaws
 from keepscore.engines.redis_loading import Loader
+from keepscore.engines.redis_pruning import pruned_from, remove_rows
 from keepscore.engines.redis_questions import Questions
 from keepscore.engines.redis_spool import drop_entries, hold_lock, read_entries, release_lock
 from keepscore.engines.redis_url import parse_redis_url
@@ -174,9 +175,9 @@ class RedisEngine(RankingEngine):
         found = await self._rankings(known)
         for ranking, expiry in expiries.items():
             keys = self._boards.at(known, ranking)
-            indexed = (await self._entry(known, keys))[1]
+            _, indexed, _, *pruned = await self._entry(known, keys)
             if ranking in found:
-                await self._client.command("HSET", known.listed, keys.field, _pack([expiry, indexed, keys.key]))
+                await self._client.command("HSET", known.listed, keys.field, _pack([expiry, indexed, keys.key, *pruned]))
             for key in keys[:3]:
                 await (self._client.command("PEXPIRE", key, max(1, expiry - now)) if expiry else self._client.command("PERSIST", key))
 
@@ -288,14 +289,20 @@ class RedisEngine(RankingEngine):
             await release_lock(self._client, known.lock, token)
 
     async def restate(
-        self, ranking: Ranking, player: str, state: State | None, shadow: bool = False, upto: Mapping[int, int] | None = None
+        self,
+        ranking: Ranking,
+        player: str,
+        state: State | None,
+        shadow: bool = False,
+        upto: Mapping[int, int] | None = None,
+        returned: bool = False,
     ) -> bool:
         known = self._boards.side(ranking.board, shadow)
         if known is None:
             raise Gap(ranking.board, None)
         keys = self._boards.at(known, ranking, shadow)
         marks = False if upto is None else list(upto.items())
-        argument = _pack([known.epoch, keys.form, keys.field, keys.name, player, state or False, marks])
+        argument = _pack([known.epoch, keys.form, keys.field, keys.name, player, state or False, marks, returned])
         return bool(await self._client.run(Call("restate", [known.marks, known.listed, known.late, *keys[:3]], argument)))
 
     async def settle(
@@ -315,6 +322,16 @@ class RedisEngine(RankingEngine):
         if done < 0:
             raise KeyTaken(f"a key of board {known.board.name!r} holds something else: {', '.join(keys[::3])}")
         return bool(done)
+
+    async def prune(self, ranking: Ranking, keep: int, mark: str) -> int | None:
+        known = self._boards.get(ranking.board)
+        if known is None:
+            return 0
+        keys = self._boards.at(known, ranking)
+        return await remove_rows(self._client, known, keys, keep, mark)
+
+    async def pruned(self, ranking: Ranking) -> Pruned | None:
+        return pruned_from(await self._read("pruned", ranking))
 
     async def _index(self, known: KnownBoard, ranking: Ranking, shadow: bool = False) -> None:
         """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""
@@ -358,9 +375,9 @@ class RedisEngine(RankingEngine):
         found = await self._read("page", ranking, start, limit)
         if found is None:
             return Page([], Ranks(1, 1, 1), 0)
-        rows, offset, standard, dense, total = found
-        unique = offset + 1 if rows else total + 1
-        return Page([Row(*row) for row in rows], Ranks(unique, standard, dense), total)
+        rows, offset, standard, dense, size, hidden = found
+        unique = offset + 1 if rows else size + 1
+        return Page([Row(*row) for row in rows], Ranks(unique, standard, dense), size + hidden)
 
     async def _read(self, script: str, ranking: Ranking, *arguments: Any) -> Any:
         """Run a script that reads a ranking, from a replica where that will do; None where the board is not known."""

@@ -59,7 +59,21 @@ def _script(name: str) -> Script:
 
 SCRIPTS = {
     name: _script(name)
-    for name in ("apply", "places", "states", "page", "restate", "settle", "load", "promote", "index", "count", "release")
+    for name in (
+        "apply",
+        "places",
+        "states",
+        "page",
+        "restate",
+        "settle",
+        "load",
+        "promote",
+        "index",
+        "count",
+        "release",
+        "prune",
+        "pruned",
+    )
 }
 
 

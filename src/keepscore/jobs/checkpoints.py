@@ -72,6 +72,12 @@ class Checkpoints(Job):
             done = await self._checkpoint_from_ledger()
             return f"{done} boards" if done else ""
         for name in [live.name for live in self._catalog]:
+            pruned = self._catalog.get(name)
+            if pruned is not None and pruned.board.keep_top is not None:
+                # The engine does not have all that the checkpoint is to hold.
+                await engine.dirty(pruned.id)
+                done += await self._checkpoint_board_from_ledger(pruned)
+                continue
             async with self._writer.quiet:
                 # Looked up again: definitions change and boards go while others are checkpointed.
                 live = self._catalog.get(name)
@@ -86,17 +92,18 @@ class Checkpoints(Job):
         """The same where the rankings are elsewhere, and many processes change them: from the events since the last checkpoint."""
         if not await self._ledger.lead():
             return 0
-        done = 0
-        for live in list(self._catalog):
-            dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
-            self._bases.pop(live.id, None)
-            if point is not None:
-                self._bases[live.id] = point.base
-            # Readers without an engine are told how old the checkpoint is, though nothing may have changed since.
-            if point is None or dirty.states or dirty.dropped or self._is_away():
-                await self._write_checkpoint(live, dirty)
-                done += 1
-        return done
+        return sum([await self._checkpoint_board_from_ledger(live) for live in list(self._catalog)])
+
+    async def _checkpoint_board_from_ledger(self, live: LiveBoard) -> bool:
+        dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
+        self._bases.pop(live.id, None)
+        if point is not None:
+            self._bases[live.id] = point.base
+        # Readers without an engine are told how old the checkpoint is, though nothing may have changed since.
+        if point is None or dirty.states or dirty.dropped or self._is_away():
+            self._bases[live.id] = await self._write_checkpoint(live, dirty)
+            return True
+        return False
 
     async def _checkpoint(self, engine: InProcessEngine, live: LiveBoard, dirty: Dirty) -> None:
         loads = self._loads.get(live.id)

@@ -261,6 +261,10 @@ class Ledger(ABC):
         """The checkpointed rows of a ranking after the first `offset`, in order."""
 
     @abstractmethod
+    async def checkpoint_sample(self, board_id: int, slot: Slot, order: Order, step: int) -> list[tuple[int, Row]]:
+        """The first checkpointed row of a ranking and every `step`-th behind it, in order, with their ranks. O(N log N)."""
+
+    @abstractmethod
     async def checkpoint_ahead(self, board_id: int, slot: Slot, order: Order, row: Row) -> Ahead:
         """Where a row is, or would be, among the checkpointed ones of a ranking."""
 

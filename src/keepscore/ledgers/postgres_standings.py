@@ -94,6 +94,11 @@ class PostgresStandings(Ledger):
         rows = await self._connections.read(query, board_id, *slot, order.ties, limit, offset, patience=PATIENCE)
         return [Row(*row) for row in rows]
 
+    async def checkpoint_sample(self, board_id: int, slot: Slot, order: Order, step: int) -> list[tuple[int, Row]]:
+        query = "sample_desc" if order.desc else "sample_asc"
+        rows = await self._connections.read(query, board_id, *slot, order.ties, step, patience=PATIENCE)
+        return [(rank, Row(*row)) for rank, *row in rows]
+
     async def checkpoint_ahead(self, board_id: int, slot: Slot, order: Order, row: Row) -> Ahead:
         query = "ahead_desc" if order.desc else "ahead_asc"
         (found,) = await self._connections.read(query, board_id, *slot, order.ties, *row, patience=PATIENCE)

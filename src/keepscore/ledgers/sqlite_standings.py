@@ -98,6 +98,10 @@ class SqliteStandings(Ledger):
         rows = await self._read("page_desc" if order.desc else "page_asc", board_id, *slot, order.ties, limit, offset)
         return [Row(*row) for row in rows]
 
+    async def checkpoint_sample(self, board_id: int, slot: Slot, order: Order, step: int) -> list[tuple[int, Row]]:
+        rows = await self._read("sample_desc" if order.desc else "sample_asc", board_id, *slot, order.ties, step)
+        return [(rank, Row(*row)) for rank, *row in rows]
+
     async def checkpoint_ahead(self, board_id: int, slot: Slot, order: Order, row: Row) -> Ahead:
         query = "ahead_desc" if order.desc else "ahead_asc"
         (found,) = await self._read(query, board_id, *slot, order.ties, row.player, row.score, row.since)

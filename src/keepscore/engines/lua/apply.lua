@@ -39,7 +39,7 @@ for b, batch in ipairs(batches) do
       if kind ~= pair[2] and kind ~= 'none' then return cmsgpack.pack({'type', pair[1], kind}) end
     end
     local listed
-    r.expiry, r.upto, listed = entry(list, given[2])
+    r.expiry, r.upto, listed, r.pruned = entry(list, given[2])
     r.due, r.indexed, r.field, r.name = r.expiry, r.upto, given[2], given[3]
     r.total = call('ZCARD', r.key)
     r.new = r.total == 0
@@ -127,14 +127,21 @@ for b, batch in ipairs(batches) do
       if r.expiry > 0 and r.expiry <= received then
         -- Its time is over: it begins anew.
         expire(r, 0)
-        r.expiry, r.total, r.upto, r.states = 0, 0, r.upto and math.huge, {}
+        r.expiry, r.total, r.upto, r.states, r.pruned = 0, 0, r.upto and math.huge, {}, nil
       end
       if expiries[i] > r.expiry then r.expiry = expiries[i] end
       local score, since, member
       local state = r.states[player]
       if state then score, since, member = state[1], state[2], state[3] end
       local old_score, old_since, old_member = score, since, member
-      if not score then
+      -- What a player had before who is not kept may be in the ledger only.
+      local unknown = r.pruned and not score
+      if unknown then
+        if restate == NOTHING then restate = {} end
+        restate[#restate + 1] = position
+        call('SADD', batch.late, r.field .. '\0' .. player)
+        score, since = amount, time
+      elseif not score then
         score, since = amount, time
       else
         score, since = fold(desc, score, since, set, amount, time, state[4], scale)
@@ -146,7 +153,7 @@ for b, batch in ipairs(batches) do
         end
       end
       local asked = ranked and i <= wholes
-      local updated = score ~= old_score or (since ~= old_since and (r.keeps or r.kind == 'composite'))
+      local updated = not unknown and (score ~= old_score or (since ~= old_since and (r.keeps or r.kind == 'composite')))
       local previous = -1
       local rank, unique
       if asked and old_score then
@@ -159,14 +166,15 @@ for b, batch in ipairs(batches) do
         if not old_score then r.total = r.total + 1 end
         if asked then rank, unique = ranks(r, desc, kind, member, score) end
       end
-      if asked then changes[#changes + 1] = {score, updated, previous, rank, unique, r.total} end
+      if unknown then updated, rank, unique = true, r.total + 1, r.total + 1 end
+      if asked then changes[#changes + 1] = {score, updated, previous, rank, unique, r.total + hidden_of(r.pruned)} end
     end
     outcomes[u] = {changes, restate}
   end
   if not batch.done then
     for _, r in ipairs(batch.rankings) do
       if r.new or r.expiry ~= r.due or r.upto ~= r.indexed then
-        list_entry(batch.list, r.field, r.expiry, r.upto, r.name)
+        list_entry(batch.list, r.field, r.expiry, r.upto, r.name, r.pruned)
         if r.expiry > 0 then expire(r, r.expiry - now) end
       end
     end

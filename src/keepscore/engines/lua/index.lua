@@ -8,7 +8,7 @@
 
 local form, field, name, limit = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 2, form)
-local expiry, upto = entry(KEYS[1], field)
+local expiry, upto, _, pruned = entry(KEYS[1], field)
 if upto == math.huge then return 1 end
 local from = '-inf'
 if upto then from = string.format('%.17g', (upto + 1) * r.unit)
@@ -21,7 +21,7 @@ for i = 2, #found, 2 do
   last = score
 end
 local complete = #found < 2 * limit
-list_entry(KEYS[1], field, expiry, complete and math.huge or last, name)
+list_entry(KEYS[1], field, expiry, complete and math.huge or last, name, pruned)
 local rest = call('PTTL', r.key)
 if rest > 0 then call('PEXPIRE', r.dense, rest) end
 return complete and 1 or 0

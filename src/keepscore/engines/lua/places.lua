@@ -8,7 +8,7 @@
 
 local form, field, desc, players, standard, dense = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
-local _, upto, listed = entry(KEYS[4], field)
+local _, upto, listed, pruned = entry(KEYS[4], field)
 if not listed and call('EXISTS', KEYS[5]) == 0 then return 'lost' end
 local total = listed and call('ZCARD', r.key) or 0
 if dense and total > 0 and upto ~= math.huge then return 'dense' end
@@ -28,4 +28,4 @@ for i = 1, #players do
     numbers[at - 4], numbers[at - 3], numbers[at - 2], numbers[at - 1], numbers[at] = false, 0, 0, 0, 0
   end
 end
-return cmsgpack.pack({total, numbers})
+return cmsgpack.pack({total + hidden_of(pruned), numbers})

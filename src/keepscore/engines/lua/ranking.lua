@@ -157,16 +157,53 @@ local function dense_rank(r, desc, score)
   return (call(desc and 'ZREVRANK' or 'ZRANK', r.dense, label(score)) or -1) + 1
 end
 
--- What the list of rankings says of one: when it may be dropped (0: never), how far its index of scores is, and whether it is listed.
-local function entry(list, field)
-  local text = call('HGET', list, field)
-  if not text then return 0, nil, false end
-  local found = cmsgpack.unpack(text)
-  return found[1], found[2] or nil, true
+local function smaller(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
 end
 
-local function list_entry(list, field, expiry, upto, key)
-  call('HSET', list, field, cmsgpack.pack({expiry, upto or false, key}))
+-- How many rows are not behind one.
+local function offset_of(r, desc, player, score, since)
+  local range = desc and 'ZREVRANGE' or 'ZRANGE'
+  local number = encoded(r, score, since)
+  local member = r.kind == 'timed' and prefix_of(r, since) .. player or player
+  local low, high
+  local text = string.format('%.17g', number)
+  if desc then
+    low = call('ZCOUNT', r.key, '(' .. text, '+inf')
+  else
+    low = call('ZCOUNT', r.key, '-inf', '(' .. text)
+  end
+  high = low + call('ZCOUNT', r.key, text, text)
+  -- The rows from low to high have that number. The first that is behind the member is looked for.
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local other = call(range, r.key, middle, middle)[1]
+    local behind = desc and smaller(other, member) or (not desc and smaller(member, other))
+    if behind then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+-- What the list of rankings says of one: when it may be dropped (0: never), how far its index of scores is, whether it is listed, and
+-- what is known of rows that were removed (nil: none were): {hidden, removed, kept, mark, floor {player, score, since}, watermarks}.
+local function entry(list, field)
+  local text = call('HGET', list, field)
+  if not text then return 0, nil, false, nil end
+  local found = cmsgpack.unpack(text)
+  return found[1], found[2] or nil, true, found[4] or nil
+end
+
+local function list_entry(list, field, expiry, upto, key, pruned)
+  call('HSET', list, field, cmsgpack.pack({expiry, upto or false, key, pruned or false}))
+end
+
+-- How many players of a ranking are not kept.
+local function hidden_of(pruned)
+  return pruned and pruned[1] or 0
 end
 
 -- Let the keys of a ranking expire in some milliseconds (nil: never), or at once.

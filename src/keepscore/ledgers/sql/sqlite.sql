@@ -185,6 +185,20 @@ ORDER BY score DESC, since * ?5, player DESC LIMIT ?6 OFFSET ?7;
 SELECT player, score, since FROM standings WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4
 ORDER BY score, since * ?5, player LIMIT ?6 OFFSET ?7;
 
+-- name: sample_desc
+-- Every n-th row of a ranking with its rank, the highest score first.
+SELECT place, player, score, since FROM (
+    SELECT row_number() OVER (ORDER BY score DESC, since * ?5, player DESC) AS place, player, score, since FROM standings
+    WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4
+) AS numbered WHERE (place - 1) % ?6 = 0 ORDER BY place;
+
+-- name: sample_asc
+-- The same, the lowest score first.
+SELECT place, player, score, since FROM (
+    SELECT row_number() OVER (ORDER BY score, since * ?5, player) AS place, player, score, since FROM standings
+    WHERE board = ?1 AND window = ?2 AND window_id = ?3 AND segment = ?4
+) AS numbered WHERE (place - 1) % ?6 = 0 ORDER BY place;
+
 -- name: ahead_desc
 -- How many rows of a ranking are ahead of one, how many have a better score, how many better scores there are, and how many rows.
 SELECT

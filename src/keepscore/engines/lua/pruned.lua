@@ -1,0 +1,15 @@
+-- What is known of the rows that were removed from a ranking.
+--
+-- KEYS     key, times and dense of a ranking, list of rankings, watermarks
+-- ARGV[1]  msgpack: {form, field, desc}
+-- Answers  msgpack: {hidden, removed, kept, mark, floor {player, score, since}, watermarks, exact}, or false where none were;
+--          or 'lost': nothing of the board is there
+-- Cost     O(log N)
+
+local form, field, desc = unpack(cmsgpack.unpack(ARGV[1]))
+local r = ranking(KEYS, 1, form)
+local _, _, listed, pruned = entry(KEYS[4], field)
+if not listed and call('EXISTS', KEYS[5]) == 0 then return 'lost' end
+if not pruned then return cmsgpack.pack(false) end
+pruned[7] = offset_of(r, desc, pruned[5][1], pruned[5][2], pruned[5][3])
+return cmsgpack.pack(pruned)

@@ -1,0 +1,185 @@
+"""Rankings of which the engine keeps the first players only (`keep_top`): how the others are removed, and what is told of them.
+
+Who is removed stays in the ledger. An event of such a player brings the player back into the engine, restated from the ledger, until
+rows are removed the next time; so those who are not there have not changed since, and are all behind one row, the floor. Whoever is not
+behind it is ranked exactly. The rank of anybody else is the number of kept rows ahead, which is exact, and the number of hidden ones
+ahead, which a histogram tells within bounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from keepscore.boards import MAX_SCORE, RankKind
+from keepscore.catalog import LiveBoard
+from keepscore.engines.base import Page, Pruned, Ranking, RankingEngine, Rankings
+from keepscore.errors import InvalidPage
+from keepscore.histogram import Bounds, Histogram, Sampled
+from keepscore.ledgers.base import Checkpoint, Ledger, Order, Slot
+from keepscore.ordering import Place, Row
+from keepscore.replay import restated
+
+__all__ = ["KeptRankings", "prune_board", "rankings_of"]
+
+#: Rows of a histogram.
+SAMPLES = 1000
+#: How often a removal waits for players to be restated, and the seconds between two tries.
+TRIES, PAUSE = 50, 0.02
+#: Histograms that a process remembers.
+REMEMBERED = 1000
+
+
+def rankings_of(engine: RankingEngine, ledger: Ledger, live: LiveBoard, known: dict[Ranking, Histogram] | None = None) -> Rankings:
+    """The rankings of a board as they are to be read; `known` remembers histograms."""
+    return engine if live.board.keep_top is None else KeptRankings(engine, ledger, live, {} if known is None else known)
+
+
+class KeptRankings(Rankings):
+    """The rankings of a board with `keep_top`, for one read."""
+
+    def __init__(self, engine: RankingEngine, ledger: Ledger, live: LiveBoard, known: dict[Ranking, Histogram]) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._live = live
+        self._known = known
+
+    async def place(self, ranking: Ranking, player: str) -> Place | None:
+        pruned = await self._engine.pruned(ranking)
+        place = await self._engine.place(ranking, player)
+        return place if pruned is None else await self._checked(pruned, ranking, player, place)
+
+    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
+        """The same as of an engine, but O(events of the player) for each who is not kept."""
+        pruned = await self._engine.pruned(ranking)
+        places = await self._engine.places(ranking, players, wanted)
+        if pruned is None:
+            return places
+        return [await self._checked(pruned, ranking, player, place) for player, place in zip(players, places, strict=True)]
+
+    async def _checked(self, pruned: Pruned, ranking: Ranking, player: str, place: Place | None) -> Place | None:
+        """A place as it is told: that of the engine where it is exact, or an estimate; None for a player who has no score."""
+        if place is not None and place.unique <= pruned.exact:
+            return place
+        if place is not None:
+            row, ahead, total, others = Row(player, place.score, place.since), place.unique - 1, place.total, pruned.hidden
+        else:
+            upto = await self._engine.applied(ranking.board) or {}
+            state = await restated(self._ledger, self._live, player, ranking, upto)
+            if state is None:
+                return None
+            row = Row(player, *state)
+            page = await self._engine.page_after(ranking, row, 1)
+            ahead, total, others = page.first.unique - 1, page.total, pruned.hidden - 1
+        histogram = await self._histogram(pruned, ranking)
+        better = await self._engine.count(ranking, *self._better(row.score))
+        unique, error = _middle(histogram.ahead_of(pruned, row), others)
+        standard, other_error = _middle(histogram.better_than(pruned, row.score), others)
+        return Place(row.score, row.since, ahead + 1 + unique, better + 1 + standard, 0, total, max(error, other_error))
+
+    def _better(self, score: int) -> tuple[int | None, int | None]:
+        return (score + 1, None) if self._live.board.order == "desc" else (None, score - 1)
+
+    async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
+        pruned = await self._engine.pruned(ranking)
+        if pruned is None:
+            return await self._engine.page(ranking, offset, limit)
+        self.last_rank = pruned.exact
+        page = await self._engine.page(ranking, offset, max(0, min(limit, pruned.exact - offset)))
+        if limit and not page.rows and offset < page.total:
+            raise self._beyond(page.total)
+        return page
+
+    async def page_after(self, ranking: Ranking, row: Row, limit: int) -> Page:
+        pruned = await self._engine.pruned(ranking)
+        page = await self._engine.page_after(ranking, row, limit)
+        if pruned is None:
+            return page
+        self.last_rank = pruned.exact
+        rows = page.rows[: max(0, pruned.exact - page.first.unique + 1)]
+        if not rows and page.first.unique <= page.total:
+            raise self._beyond(page.total)
+        return page._replace(rows=rows)
+
+    def _beyond(self, total: int) -> InvalidPage:
+        return InvalidPage(
+            f"only the first {self._live.board.keep_top} of {total} players are ranked exactly on board {self._live.name!r} (keep_top): "
+            "ask for these, or for single players"
+        )
+
+    async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
+        return (await self.count_within(ranking, low, high))[0]
+
+    async def count_within(self, ranking: Ranking, low: int | None, high: int | None) -> tuple[int, int]:
+        """How many players have a score from `low` to `high`, and by how much that may be wrong."""
+        pruned = await self._engine.pruned(ranking)
+        kept = await self._engine.count(ranking, low, high)
+        if pruned is None or (low is not None and high is not None and low > high):
+            return kept, 0
+        histogram = await self._histogram(pruned, ranking)
+        best, worst = (high, low) if self._live.board.order == "desc" else (low, high)
+        better = (0, 0) if best is None else histogram.better_than(pruned, best)
+        reached = (pruned.hidden,) * 2 if worst is None else histogram.better_than(pruned, worst, or_equal=True)
+        middle, error = _middle((max(0, reached[0] - better[1]), max(0, reached[1] - better[0])), pruned.hidden)
+        return kept + middle, error
+
+    async def _histogram(self, pruned: Pruned, ranking: Ranking) -> Histogram:
+        known = self._known.get(ranking)
+        if known is None or known.mark != pruned.mark:
+            text = await self._ledger.value(_name(ranking))
+            sampled = Sampled("", {}, 0, []) if text is None else msgspec.msgpack.decode(text, type=Sampled)
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            known = self._known[ranking] = Histogram(self._live.board, sampled)
+        return known
+
+
+def _middle(bounds: Bounds, most: int) -> tuple[int, int]:
+    """The number in the middle of bounds, and how far from it they are."""
+    low, high = min(bounds[0], most), min(bounds[1], most)
+    middle = (low + high) // 2
+    return middle, high - middle
+
+
+def _name(ranking: Ranking) -> str:
+    return "histogram:" + "\x1f".join(map(str, ranking))
+
+
+async def prune_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int) -> bool:
+    """Remove the players behind the first `keep_top` where there are a tenth more, after a checkpoint. One process does it at a time.
+
+    A twentieth more stays, for players who fall behind. Where so many have fallen that the first `keep_top` are not all there, nothing is
+    removed, and the answer is False: the rankings have to be filled from the ledger first. What was cut short is gone on with.
+    O(players) in the ledger and O(log N) for each row that is removed, and nothing where nobody is.
+    """
+    keep = live.board.keep_top
+    points = await ledger.checkpoints(live.id) if keep is not None else []
+    # Beside one that was cut short, nobody can say what the rows in the ledger include.
+    if keep is None or len(points) != 1 or points[0].meaning != live.meaning:
+        return True
+    for ranking in await engine.rankings(live.id):
+        pruned = await engine.pruned(ranking)
+        if pruned is not None and pruned.hidden and pruned.exact < keep:
+            return False
+        kept = await engine.count(ranking, None, None)
+        if kept > keep + max(2, keep // 10) or (pruned is not None and not pruned.mark):
+            await _prune(ledger, engine, live, ranking, keep + max(1, keep // 20), points[0], now)
+    return True
+
+
+async def _prune(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, keep: int, point: Checkpoint, now: int) -> None:
+    slot = Slot(*ranking[1:])
+    order = Order(live.board.order == "desc", {"first": 1, "last": -1, "player": 0}[live.board.ties])
+    total = await ledger.checkpoint_count(live.id, slot, -MAX_SCORE, MAX_SCORE)
+    rows = await ledger.checkpoint_sample(live.id, slot, order, max(1, total // SAMPLES))
+    sampled = Sampled(f"{point.number}:{now}", point.positions, total, rows)
+    await ledger.put_value(_name(ranking), msgspec.msgpack.encode(sampled))
+    tries = 0
+    while tries < TRIES:
+        gone = await engine.prune(ranking, keep, sampled.mark)
+        if gone == 0:
+            return
+        tries = tries + 1 if gone is None else 0
+        await asyncio.sleep(PAUSE if gone is None else 0)
