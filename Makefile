@@ -10,8 +10,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
 	$(BIN)/keepscore serve --config examples/demo.toml
 
-test: .venv/tested     ## Run all tests.
-	$(BIN)/python -m pytest
+test: .venv/tested     ## Run all tests, two files at a time.
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 faults: .venv/tested   ## Kill, cut and stop everything under load for ten minutes; prints what was survived.
 	$(BIN)/python -m tests.faults --minutes 10
