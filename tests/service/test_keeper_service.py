@@ -47,6 +47,7 @@ def test_status_and_run_once(tmp_path: Path) -> None:
             "snapshot",
             "baselines",
             "inactivity",
+            "prune",
             "checkpoint",
             "forget keys",
             "prepare",

@@ -161,6 +161,9 @@ class _Found:
             self._upto = await bring_together(ledger, engine, applier, writer, spool, live)
             rankings = await engine.rankings(live.id)
             lost = [span for window in self._due for span in self._dropped(window)]
+            if live.board.keep_top is not None:
+                # The engine does not have everybody.
+                rankings, lost = [], [Span(window, "", *bounds) for window, bounds in self._due.items()]
         except EngineUnavailable:
             if not live.is_strong or any(live.name in other.board.also for other in catalog if not other.is_strong):
                 # It may keep events for the ledger.
