@@ -173,7 +173,12 @@ class History(Load):
         """Send again some of what was acknowledged: it gets its answer again, and counts no second time."""
         good = [sent for sent in self.sent if sent.keyed and sent.is_acknowledged]
         for sent in random.Random(self.seed).sample(good, min(count, len(good))):
+            end = time.monotonic() + PATIENCE
             answer = call(self.url, "POST", sent.path, sent.body, {"Idempotency-Key": sent.key})
+            while answer.status == 503 and time.monotonic() < end:
+                # The process has not noticed yet that what was away is back.
+                time.sleep(0.1)
+                answer = call(self.url, "POST", sent.path, sent.body, {"Idempotency-Key": sent.key})
             assert (answer.status, answer.body.get("replayed")) == (200, True), answer
             sent.answers.append(answer)
 

@@ -66,6 +66,7 @@ def test_a_board_is_shown_whole_with_its_defaults(client: httpx.Client, board: D
         "inactivity": None,
         "rollup": None,
         "resets": [],
+        "keep_top": None,
         "version": 1,
     }
 

@@ -81,7 +81,7 @@ def test_the_toml_of_the_readme_and_of_the_documentation_defines_boards(tmp_path
 
     documents = [README, *((ROOT / "docs" / name).read_text() for name in ("configuration.md", "history.md"))]
     snippets = [snippet for text in documents for snippet in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
-    assert len(snippets) == 7
+    assert len(snippets) == 8
     for snippet in snippets:
         file = tmp_path / "boards.toml"
         file.write_text(snippet)
