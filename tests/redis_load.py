@@ -181,7 +181,7 @@ class Load:
     def shown(self, board: str) -> dict[str, int] | None:
         """The score of every player as the service tells it now: lookups are not kept anywhere. None: it cannot tell."""
         answer = call(self.url, "POST", f"/v1/boards/{board}/players/lookup", {"player_ids": PLAYERS})
-        if answer.status != 200:
+        if answer.status != 200 or "stale" in answer.body:
             return None
         assert answer.body["total_players"] == len(answer.body["standings"])
         return {standing["player_id"]: standing["score"] for standing in answer.body["standings"]}
