@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 
 SOURCES = {"Leaderboards": Path("src/keepscore/leaderboards.py"), "Lookback": Path("src/keepscore/lookback.py")}
+SOURCES["Upkeep"] = Path("src/keepscore/upkeep.py")
 TARGET = Path("src/keepscore/sync.py")
 
 HEAD = '''"""The library for programs without an event loop: the same methods, blocking.
 
-Made from `keepscore.leaderboards` and `keepscore.lookback` by `tools/write_sync.py`; changes belong there.
+Made from `keepscore.leaderboards`, `keepscore.lookback` and `keepscore.upkeep` by `tools/write_sync.py`; changes belong there.
 """
 
 from __future__ import annotations

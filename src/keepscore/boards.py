@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -43,6 +43,7 @@ from keepscore.board_fields import (
     WindowName,
 )
 from keepscore.board_inactivity import Inactivity, inactivity_from
+from keepscore.board_parts import Decay, Window
 from keepscore.decay import HalfLife
 from keepscore.durations import duration_ms
 from keepscore.errors import InvalidBoard, InvalidScore
@@ -94,25 +95,6 @@ _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _ALL_TIME: list[WindowName] = ["all_time"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SEGMENT = re.compile(r"[a-z][a-z0-9_]{0,31}")
-
-
-class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """How one window of a board is kept. All fields are optional, but a season has `start` and `end`, or `cron`."""
-
-    key: str | None = None
-    segment_key: str | None = None
-    ttl: str | None = None
-    archive: int | Literal["all"] = 1000
-    snapshot: str | None = None
-    start: str | None = None
-    end: str | None = None
-    cron: str | None = None
-
-
-class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the scores of a board lose worth with time."""
-
-    half_life: str
 
 
 class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):

@@ -17,18 +17,12 @@ from keepscore.answers import (
     Around,
     BatchReceipt,
     Count,
-    KeeperRun,
-    KeeperStatus,
     Lookup,
     PlayerPlace,
     Profile,
-    Rebuild,
     Receipt,
     Rejection,
-    Reset,
-    Revision,
     Top,
-    Verification,
 )
 from keepscore.applier import Applier
 from keepscore.as_of import AsOf
@@ -47,11 +41,11 @@ from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.lookback import Lookback
 from keepscore.reader import Reader
-from keepscore.replay import Progress, no_progress
 from keepscore.resets import Resets
 from keepscore.scoring import Kind
 from keepscore.spool import Spool
 from keepscore.tickets import Ticket
+from keepscore.upkeep import Upkeep
 from keepscore.writer import Writer
 
 __all__ = ["MAX_BATCH", "BoardInfo", "Leaderboards", "now_ms"]
@@ -74,7 +68,7 @@ class BoardInfo(msgspec.Struct):
     board: Board
 
 
-class Leaderboards(Lookback):
+class Leaderboards(Lookback, Upkeep):
     """Boards on a ledger and an engine. Use it as an async context manager.
 
     >>> import asyncio
@@ -380,16 +374,6 @@ class Leaderboards(Lookback):
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
         await self._definitions.delete(name)
 
-    async def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
-        await self.refresh()
-        return await self._resets.reset(board, idempotency_key)
-
-    async def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
-        await self.refresh()
-        return await self._resets.undo(board, idempotency_key)
-
     async def refresh(self) -> bool:
         """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""
         return await self._definitions.refresh()
@@ -399,29 +383,6 @@ class Leaderboards(Lookback):
         return self._engine.layouts(board)
 
     # -- care -----------------------------------------------------------------------------------------------------------
-
-    async def verify(self, board: str, *, repair: bool = False) -> Verification:
-        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
-        return await self._care.verify(board, repair)
-
-    async def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
-        """Make the rankings of a board anew from all of its events. Readers see the old ones until the new ones are whole.
-
-        `progress` is called now and then with what is being done, how much of it is done, and how much there is.
-        """
-        return await self._care.rebuild(board, progress)
-
-    async def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
-        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
-        return await self._keeper.revise(board, window, window_id, reason)
-
-    async def keeper_status(self) -> KeeperStatus:
-        """The jobs of the keeper: when each ran and runs next, and what became of it."""
-        return await self._keeper.status()
-
-    async def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
-        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
-        return await self._keeper.run_once(now)
 
     async def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""

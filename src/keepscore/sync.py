@@ -1,6 +1,6 @@
 """The library for programs without an event loop: the same methods, blocking.
 
-Made from `keepscore.leaderboards` and `keepscore.lookback` by `tools/write_sync.py`; changes belong there.
+Made from `keepscore.leaderboards`, `keepscore.lookback` and `keepscore.upkeep` by `tools/write_sync.py`; changes belong there.
 """
 
 from __future__ import annotations
@@ -252,40 +252,9 @@ class Leaderboards:
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
         return self._run(self._async.delete_board(name))
 
-    def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
-        return self._run(self._async.reset(board, idempotency_key=idempotency_key))
-
-    def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
-        return self._run(self._async.undo_reset(board, idempotency_key=idempotency_key))
-
     def refresh(self) -> bool:
         """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""
         return self._run(self._async.refresh())
-
-    def verify(self, board: str, *, repair: bool = False) -> Verification:
-        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
-        return self._run(self._async.verify(board, repair=repair))
-
-    def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
-        """Make the rankings of a board anew from all of its events. Readers see the old ones until the new ones are whole.
-
-        `progress` is called now and then with what is being done, how much of it is done, and how much there is.
-        """
-        return self._run(self._async.rebuild(board, progress=progress))
-
-    def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
-        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
-        return self._run(self._async.revise(board, window, window_id, reason))
-
-    def keeper_status(self) -> KeeperStatus:
-        """The jobs of the keeper: when each ran and runs next, and what became of it."""
-        return self._run(self._async.keeper_status())
-
-    def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
-        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
-        return self._run(self._async.run_keeper(now))
 
     def ready(self) -> None:
         """Raise an error unless the ledger can be written and the engine answers."""
@@ -319,3 +288,34 @@ class Leaderboards:
     def all_events(self, board: str, *, cursor: str | None = None, limit: int = 1000) -> BoardEvents:
         """What is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
         return self._run(self._async.all_events(board, cursor=cursor, limit=limit))
+
+    def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        return self._run(self._async.reset(board, idempotency_key=idempotency_key))
+
+    def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        return self._run(self._async.undo_reset(board, idempotency_key=idempotency_key))
+
+    def verify(self, board: str, *, repair: bool = False) -> Verification:
+        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        return self._run(self._async.verify(board, repair=repair))
+
+    def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
+        """Make the rankings of a board anew from all of its events. Readers see the old ones until the new ones are whole.
+
+        `progress` is called now and then with what is being done, how much of it is done, and how much there is.
+        """
+        return self._run(self._async.rebuild(board, progress=progress))
+
+    def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
+        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
+        return self._run(self._async.revise(board, window, window_id, reason))
+
+    def keeper_status(self) -> KeeperStatus:
+        """The jobs of the keeper: when each ran and runs next, and what became of it."""
+        return self._run(self._async.keeper_status())
+
+    def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
+        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        return self._run(self._async.run_keeper(now))

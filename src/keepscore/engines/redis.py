@@ -16,9 +16,9 @@ import msgspec
 
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Pruned, Ranking, RankingEngine
-from keepscore.engines.layouts import RankingKeys, board_keys, check_tag, companions, fingerprint, keys_of, layout_of, layouts_of
+from keepscore.engines.layouts import RankingKeys, check_tag, companions, fingerprint, layout_of, layouts_of
 from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send, settled
-from keepscore.engines.redis_boards import KnownBoard, KnownBoards
+from keepscore.engines.redis_boards import KnownBoard, KnownBoards, check_types
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_flaws import flaws
 from keepscore.engines.redis_loading import Loader
@@ -30,7 +30,6 @@ from keepscore.errors import EngineUnavailable, InvalidBoard, KeyTaken
 from keepscore.keys import check_keys
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import State
-from keepscore.windows import span_at
 
 __all__ = ["RedisEngine"]
 
@@ -80,7 +79,7 @@ class RedisEngine(RankingEngine):
 
     async def check(self, board: Board, boards: Sequence[Board]) -> None:
         check_keys(board, boards)
-        await self._check_keys(board)
+        await check_types(self._client, board, self._clock())
         if self._client.is_cluster:
             check_tag(board)
 
@@ -89,26 +88,12 @@ class RedisEngine(RankingEngine):
 
     async def adopt(self, board_id: int, board: Board) -> bool:
         known = self._boards.known(board_id, board)
-        await self._check_keys(board)
+        await check_types(self._client, board, self._clock())
         epoch = await self._client.command("HGET", known.marks, "epoch")
         if epoch is None or epoch.decode() != known.epoch:
             return False
         self._boards.define(board_id, known)
         return True
-
-    async def _check_keys(self, board: Board) -> None:
-        """Refuse a board whose keys hold something else than rankings."""
-        keys = board_keys(board)
-        for key, wanted in ((keys.marks, "hash"), (keys.listed, "hash"), (keys.spool, "stream"), (keys.late, "set"), (keys.lock, "string")):
-            kind = (await self._client.command("TYPE", key)).decode()
-            if kind not in (wanted, "none"):
-                raise InvalidBoard(f"board {board.name!r}: {other_type(key, kind)}")
-        for span in (span_at(board, window, self._clock()) for window in board.periods):
-            if span is not None:
-                key = keys_of(board, Ranking(0, span.window, span.id, "")).key
-                kind = (await self._client.command("TYPE", key)).decode()
-                if kind not in ("zset", "none"):
-                    raise InvalidBoard(f"board {board.name!r}: {other_type(key, kind)}")
 
     # -- loading --------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,12 @@ from typing import NamedTuple
 from keepscore.boards import Board
 from keepscore.engines.base import Ranking
 from keepscore.engines.layouts import RankingKeys, board_keys, fingerprint, keys_of
+from keepscore.engines.redis_batches import other_type
+from keepscore.engines.redis_client import RedisClient
+from keepscore.errors import InvalidBoard
+from keepscore.windows import span_at
 
-__all__ = ["KnownBoard", "KnownBoards"]
+__all__ = ["KnownBoard", "KnownBoards", "check_types"]
 
 #: Keys of rankings that are remembered.
 REMEMBERED = 100_000
@@ -82,3 +86,18 @@ class KnownBoards:
                 self._keys.clear()
             found = self._keys[ranking] = keys_of(known.board, ranking)
         return found
+
+
+async def check_types(client: RedisClient, board: Board, now: int) -> None:
+    """Refuse a board whose keys hold something else than rankings."""
+    keys = board_keys(board)
+    for key, wanted in ((keys.marks, "hash"), (keys.listed, "hash"), (keys.spool, "stream"), (keys.late, "set"), (keys.lock, "string")):
+        kind = (await client.command("TYPE", key)).decode()
+        if kind not in (wanted, "none"):
+            raise InvalidBoard(f"board {board.name!r}: {other_type(key, kind)}")
+    for span in (span_at(board, window, now) for window in board.periods):
+        if span is not None:
+            key = keys_of(board, Ranking(0, span.window, span.id, "")).key
+            kind = (await client.command("TYPE", key)).decode()
+            if kind not in ("zset", "none"):
+                raise InvalidBoard(f"board {board.name!r}: {other_type(key, kind)}")
