@@ -33,6 +33,8 @@ CHUNK = 1000
 MAX_LOOKUPS = 5000
 #: How often a board is brought up to date before that is given up for now.
 TRIES = 5
+#: How much longer than it works a fold in the background rests.
+REST = 3.0
 #: As many as there are.
 ALL = 1 << 62
 
@@ -99,7 +101,8 @@ class Tail:
 
 async def folded_in(ledger: Ledger, live: LiveBoard, spans: Sequence[Span], upto: Positions) -> dict[Ranking, dict[str, State]]:
     """The rankings of some windows of a board, from its events up to some positions. O(events)."""
-    folded = await fold_ledger(ledger, live, upto, start=min(span.start for span in spans), end=max(span.end for span in spans))
+    start, end = min(span.start for span in spans), max(span.end for span in spans)
+    folded = await fold_ledger(ledger, live, upto, start=start, end=end, rest=REST)
     wanted = {(span.window, span.id) for span in spans}
     return {ranking: states for ranking, states in folded.states.items() if ranking[1:3] in wanted and states}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from itertools import islice
@@ -35,6 +36,8 @@ __all__ = [
 
 #: Events that are folded into a checkpoint at a time.
 MAX_TAIL = 200_000
+#: Events that are folded before others get their turn.
+TURN = 1000
 #: Rows that are given to an engine at a time.
 PART = 40_000
 #: Milliseconds after which nothing is on its way any more to a ranking whose time is over.
@@ -70,11 +73,18 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
 
 
 async def fold_ledger(
-    ledger: Ledger, live: LiveBoard, upto: Positions, progress: Progress = no_progress, start: int = 0, end: int = FOREVER
+    ledger: Ledger,
+    live: LiveBoard,
+    upto: Positions,
+    progress: Progress = no_progress,
+    start: int = 0,
+    end: int = FOREVER,
+    rest: float = 0.0,
 ) -> Folded:
     """The fold of a board's events up to the given positions. O(events), and all states are in memory.
 
-    With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part.
+    With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part. Where
+    nobody waits for it, it can `rest` some times as long as it works, and leaves the others that time.
     """
     if live.board.rollup is not None:
         return await _fold_parts(ledger, live, upto)
@@ -87,7 +97,11 @@ async def fold_ledger(
             # Each chunk is fetched while the one before it is folded.
             waiting = asyncio.ensure_future(anext(chunks, None))
             await asyncio.sleep(0)
-            folder.add(event for event in events if start <= event.at < end and event.n <= upto.get(event.writer, 0))
+            counted = [event for event in events if start <= event.at < end and event.n <= upto.get(event.writer, 0)]
+            for first in range(0, len(counted), TURN):
+                begun = time.perf_counter()
+                folder.add(counted[first : first + TURN])
+                await asyncio.sleep(rest * (time.perf_counter() - begun))
             progress("folding events", folder.events, total)
     finally:
         waiting.cancel()

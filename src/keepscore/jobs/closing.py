@@ -26,7 +26,7 @@ ON_THE_WAY = 10 * SECOND
 #: A window that is found so late after its time may be filled with the past just now: it waits until no player is added for as long.
 OVERDUE = 60 * SECOND
 #: Milliseconds between two looks at windows that wait.
-RECHECK = 15 * SECOND
+RECHECK = 65 * SECOND
 
 
 def closes_at(board: Board, span: Span) -> int:
@@ -171,10 +171,12 @@ class _Found:
             self._upto, rankings = await positions_of(ledger, live), []
             lost = [Span(window, "", *bounds) for window, bounds in self._due.items()]
         self._tail = Tail(ledger, spool, live, self._upto)
+        spans: list[Span] = []
         for gone in lost:
             events = [await ledger.has_events(board.id, gone.start, gone.end) for board in _recorded(live) if gone.start < gone.end]
-            if any(events):
-                self._folded |= await folded_in(ledger, live, self._within(gone), self._upto)
+            spans += self._within(gone) if any(events) else []
+        if spans:
+            self._folded = await folded_in(ledger, live, spans, self._upto)
         windows: dict[tuple[str, str], list[Ranking]] = {}
         for ranking in dict.fromkeys([*rankings, *self._folded]):
             windows.setdefault((ranking.window, ranking.window_id), []).append(ranking)
