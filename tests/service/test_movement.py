@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,15 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture(params=PLACES)
-def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Opens a service with one board, whose baselines are taken by the tests alone."""
 
     async def rest(job: Baselines, now: int) -> str:
         return ""
 
-    monkeypatch.setattr(Baselines, "run", rest)
-    return partial(opened, request.param, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Baselines, "run", rest)
+        yield partial(opened, request.param, tmp_path)
 
 
 async def take(here: Running) -> int:
