@@ -327,9 +327,9 @@ async def test_cut_short_anywhere_and_done_again(tmp_path, what, after):
     assert all(one == other for one, other in pairwise(results))
 
 
+@pytest.mark.parametrize("shop", ["redis"], indirect=True)
 async def test_two_keepers_at_once(shop, clock):
-    if shop.engine == "embedded":
-        pytest.skip("one process only")
+    """Rankings in the process have one keeper only."""
     board = Board("b", windows={"daily": Window(archive="all", snapshot="daily")}, segments=["region"], grace="0s")
     async with shop.open(board) as one, shop.open() as two:
         await fill(one, players=3000, spread=HOUR)
