@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from heapq import nlargest, nsmallest
 
 from keepscore.answers import Standing, Top
 from keepscore.catalog import LiveBoard
+from keepscore.durations import time_of
 from keepscore.engines.base import Ranking
 from keepscore.errors import InvalidField, InvalidTime, Overloaded, UnknownWindow
 from keepscore.guard import moment_of
@@ -59,16 +60,16 @@ class AsOf:
             self._waiting -= 1
         shown, name = live.shown_at(moment), self._names.get
         standings = [
-            Standing(number, player, name(player), shown(score), _time(since), 0)
+            Standing(number, player, name(player), shown(score), time_of(since), 0)
             for number, (player, score, since) in zip(number_rows(numbering, Ranks(1, 1, 1), rows), rows, strict=True)
         ]
-        return Top(live.name, ranking.window, ranking.window_id, ranking.segment or None, len(states), _time(moment), standings, None)
+        return Top(live.name, ranking.window, ranking.window_id, ranking.segment or None, len(states), time_of(moment), standings, None)
 
     def _moment(self, at: datetime | str) -> int:
         moment, now = moment_of(at), self._clock()
         # The present, to the microsecond, may have been rounded up.
         if moment > now + 1:
-            raise InvalidTime(f"at = {str(at)!r} lies in the future: it is {_time(now).isoformat(timespec='seconds')}")
+            raise InvalidTime(f"at = {str(at)!r} lies in the future: it is {time_of(now).isoformat(timespec='seconds')}")
         return min(moment, now)
 
     async def _fold(self, live: LiveBoard, ranking: Ranking, moment: int) -> dict[str, State]:
@@ -132,7 +133,3 @@ def _first(live: LiveBoard, states: dict[str, State], limit: int) -> list[Row]:
     keys: Iterable[bytes] = (codec.encode(player, *state) for player, state in states.items())
     chosen = nlargest(limit, keys) if live.board.order == "desc" else nsmallest(limit, keys)
     return [codec.decode(key) for key in chosen]
-
-
-def _time(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)

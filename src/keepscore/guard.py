@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import msgspec
 
 from keepscore.catalog import LiveBoard, Route
+from keepscore.durations import time_of
 from keepscore.errors import (
     InvalidField,
     InvalidPlayer,
@@ -191,4 +192,4 @@ def _checked_segments(live: LiveBoard, segments: Mapping[str, str]) -> Mapping[s
 
 
 def _text(moment: int) -> str:
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
+    return time_of(moment).isoformat(timespec="seconds")

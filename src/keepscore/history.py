@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from keepscore.answers import (
@@ -21,6 +21,7 @@ from keepscore.answers import (
 )
 from keepscore.boards import Score
 from keepscore.catalog import LiveBoard
+from keepscore.durations import time_of
 from keepscore.engines.base import Ranking, RankingEngine
 from keepscore.errors import InvalidPage, UnknownWindow
 from keepscore.guard import check_player
@@ -143,7 +144,7 @@ def _past_place(one: _Known, now: int, rank: int, place: Place, score: Score) ->
 
 
 def _times(span: Span) -> tuple[datetime | None, datetime | None]:
-    return (None, None) if span.end == FOREVER else (_time(span.start), _time(span.end))
+    return (None, None) if span.end == FOREVER else (time_of(span.start), time_of(span.end))
 
 
 async def player_events(ledger: Ledger, live: LiveBoard, player: str, limit: int) -> PlayerEvents:
@@ -179,13 +180,9 @@ def _recorded(live: LiveBoard, event: Event) -> RecordedEvent:
 
 def _fields(live: LiveBoard, event: Event) -> tuple[Any, ...]:
     _, writer, n, _, kind, amount, at, received, segments, game_id, metadata = event
-    return kind, live.board.shown(amount), _time(at), _time(received), segments, game_id, metadata, writer, n
+    return kind, live.board.shown(amount), time_of(at), time_of(received), segments, game_id, metadata, writer, n
 
 
 def _check_limit(limit: int, most: int) -> None:
     if not 1 <= limit <= most:
         raise InvalidPage(f"limit = {limit} cannot be used: give 1 to {most}")
-
-
-def _time(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)

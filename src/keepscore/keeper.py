@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 
 from keepscore.answers import JobStatus, KeeperRun, KeeperStatus, Revision
 from keepscore.catalog import LiveBoard
+from keepscore.durations import time_of
 from keepscore.errors import InvalidTime, KeepscoreError
 from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.jobs.baselines import Baselines
@@ -245,4 +246,4 @@ class Keeper:
 
 def _text(moment: int) -> str:
     """A moment as answers tell it, always with milliseconds, so that texts sort as moments do."""
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    return time_of(moment).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

@@ -14,6 +14,7 @@ from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, S
 from keepscore.boards import Board, RankKind, Score
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.cursors import Cursors
+from keepscore.durations import time_of
 from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine, Rankings
 from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.feeds.base import Feed
@@ -192,7 +193,7 @@ class Reader:
         return Top(
             *view.labels,
             page.total,
-            _time(self._clock()),
+            time_of(self._clock()),
             await self._standings(source, view, page),
             self._cursors.sealed(view.ranking, page.rows[-1]) if more else None,
         )
@@ -332,7 +333,7 @@ class Reader:
             return await read(self._source(view)) if away is None else await self._stale(view, away, read)
         answer = await read(past)
         answer.archived = True
-        answer.as_of = _time(past.archive.taken)
+        answer.as_of = time_of(past.archive.taken)
         return answer
 
     async def _stale(self, view: View, error: EngineUnavailable, read: Callable[[Rankings], Awaitable[A]]) -> A:
@@ -347,7 +348,7 @@ class Reader:
         except LedgerUnavailable:
             raise error from None
         answer.stale = True
-        answer.as_of = _time(standby.taken)
+        answer.as_of = time_of(standby.taken)
         return answer
 
     def _source(self, view: View) -> Rankings:
@@ -394,10 +395,6 @@ def check_limit(limit: int) -> None:
 def _within(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise InvalidPage(f"{name} = {value} is out of range: {low} to {high}")
-
-
-def _time(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def _since(ms: int) -> datetime | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from keepscore.answers import Reset
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.definitions import Definitions
+from keepscore.durations import time_of
 from keepscore.errors import NothingToUndo, RolledUp
 from keepscore.guard import check_key
 from keepscore.ledgers.base import Ledger
@@ -53,7 +53,7 @@ class Resets:
             board = replace(live.board, resets=[*live.board.resets, _text(moment)])
             spans = [span_at(board, window, moment - 1) for window in board.periods]
             ended = {span.window: span.id for span in spans if span is not None}
-            return board, Reset(name, len(board.resets), ended, _time(moment))
+            return board, Reset(name, len(board.resets), ended, time_of(moment))
 
         answer = await self._change(name, "reset", make, key)
         for _ in range(TRIES):
@@ -77,7 +77,7 @@ class Resets:
             board = replace(live.board, resets=live.board.resets[:-1])
             spans = [span_at(board, window, moment - 1) for window in board.periods]
             resumed = {span.window: span.id for span in spans if span is not None}
-            return board, Reset(name, len(live.board.resets), resumed, _time(moment), undone=True)
+            return board, Reset(name, len(live.board.resets), resumed, time_of(moment), undone=True)
 
         return await self._change(name, "undo_reset", make, key)
 
@@ -115,11 +115,7 @@ class Resets:
         return request.answer
 
 
-def _time(moment: int) -> datetime:
-    return datetime.fromtimestamp(moment / 1000, UTC)
-
-
 def _text(moment: int) -> str:
     # As the answer to the reset has it.
-    text: str = msgspec.to_builtins(_time(moment))
+    text: str = msgspec.to_builtins(time_of(moment))
     return text

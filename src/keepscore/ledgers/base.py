@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepscore.boards import Board
 from keepscore.errors import VersionConflict
@@ -25,6 +25,7 @@ __all__ = [
     "Order",
     "Profile",
     "Slot",
+    "archive_of",
     "check_version",
 ]
 
@@ -141,6 +142,12 @@ class Archive(NamedTuple):
     kept: int
     #: What tells whether the rows are those that were archived.
     digest: str
+
+
+def archive_of(row: Sequence[Any]) -> Archive:
+    """An archive from its row: number, board, the three parts of the slot, and the rest."""
+    number, board, window, window_id, segment, *rest = row
+    return Archive(number, board, Slot(window, window_id, segment), *rest)
 
 
 class Profile(NamedTuple):

@@ -17,9 +17,9 @@ import msgspec
 from keepscore.boards import Board, board_from_dict
 from keepscore.ledgers.base import Answered, BoardRecord, Claim, DuplicateKeys, Profile, check_version
 from keepscore.ledgers.postgres_archives import PostgresArchives
-from keepscore.ledgers.postgres_connections import OLDEST, Connections
+from keepscore.ledgers.postgres_connections import OLDEST, PATIENCE, Connections
 from keepscore.ledgers.postgres_schema import make_partitions, migrate, months_ahead
-from keepscore.ledgers.postgres_standings import CHUNK, PATIENCE, PostgresStandings
+from keepscore.ledgers.postgres_standings import CHUNK, PostgresStandings
 from keepscore.ledgers.postgres_url import PostgresAddress
 from keepscore.ledgers.queries import named_queries
 from keepscore.scoring import Event

@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keepscore.errors import LedgerUnavailable
-from keepscore.ledgers.base import TAKEN_OVER, Archive, Archived, Ledger, Slot
-from keepscore.ledgers.postgres_connections import Connections
+from keepscore.ledgers.base import TAKEN_OVER, Archive, Archived, Ledger, Slot, archive_of
+from keepscore.ledgers.postgres_connections import PATIENCE, Connections
 
 __all__ = ["PostgresArchives"]
-
-#: How many deadlines a call of many rows may take.
-PATIENCE = 6.0
 
 
 class PostgresArchives(Ledger):
@@ -51,7 +48,7 @@ class PostgresArchives(Ledger):
     async def archives(
         self, board_id: int, window: str | None = None, window_id: str | None = None, kind: str | None = None
     ) -> list[Archive]:
-        return [_archive(row) for row in await self._connections.read("archives", board_id, window, window_id, kind)]
+        return [archive_of(row) for row in await self._connections.read("archives", board_id, window, window_id, kind)]
 
     async def archive_rows(self, archive: int, offset: int, limit: int) -> list[Archived]:
         rows = await self._connections.read("archive_rows", archive, offset, limit, patience=PATIENCE)
@@ -66,7 +63,7 @@ class PostgresArchives(Ledger):
 
     async def player_archives(self, board_id: int, player: str) -> list[tuple[Archive, Archived]]:
         rows = await self._connections.read("player_archives", board_id, player, patience=PATIENCE)
-        return [(_archive(tuple(row)[:11]), Archived(*tuple(row)[11:])) for row in rows]
+        return [(archive_of(tuple(row)[:11]), Archived(*tuple(row)[11:])) for row in rows]
 
     async def has_events(self, board_id: int, start: int, end: int) -> bool:
         ((found,),) = await self._connections.read("events_between", board_id, start, end, patience=PATIENCE)
@@ -75,8 +72,3 @@ class PostgresArchives(Ledger):
     async def first_event(self, board_id: int) -> int | None:
         ((first,),) = await self._connections.read("first_event", board_id, patience=PATIENCE)
         return None if first is None else int(first)
-
-
-def _archive(row: Any) -> Archive:
-    number, board, window, window_id, segment, *rest = row
-    return Archive(number, board, Slot(window, window_id, segment), *rest)

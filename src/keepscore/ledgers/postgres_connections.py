@@ -20,8 +20,10 @@ from keepscore.ledgers.base import DuplicateKeys
 from keepscore.ledgers.postgres_errors import DRIVER_ERRORS, unavailable
 from keepscore.ledgers.postgres_url import PostgresAddress
 
-__all__ = ["OLDEST", "Connections"]
+__all__ = ["OLDEST", "PATIENCE", "Connections"]
 
+#: How many deadlines a call of many rows, or a migration, may take.
+PATIENCE = 6.0
 #: Connections of one process that read.
 READERS = 4
 #: Seconds to connect.

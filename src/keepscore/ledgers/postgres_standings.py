@@ -8,16 +8,14 @@ from typing import Any
 import msgspec
 
 from keepscore.ledgers.base import Ahead, Checkpoint, Ledger, Order, Slot
-from keepscore.ledgers.postgres_connections import Connections
+from keepscore.ledgers.postgres_connections import PATIENCE, Connections
 from keepscore.ordering import Row
 from keepscore.scoring import State
 
-__all__ = ["CHUNK", "PATIENCE", "PostgresStandings"]
+__all__ = ["CHUNK", "PostgresStandings"]
 
 #: Rows that one read brings at a time.
 CHUNK = 10_000
-#: How many deadlines a call of many rows, or a migration, may take.
-PATIENCE = 6.0
 
 
 class PostgresStandings(Ledger):

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
 import msgspec
 
 from keepscore.errors import LedgerUnavailable
-from keepscore.ledgers.base import TAKEN_OVER, Archive, Archived, Ledger, Slot
+from keepscore.ledgers.base import TAKEN_OVER, Archive, Archived, Slot, archive_of
+from keepscore.ledgers.sqlite_part import SqlitePart
 
 __all__ = ["SqliteArchives"]
 
-T = TypeVar("T")
 
-
-class SqliteArchives(Ledger):
+class SqliteArchives(SqlitePart):
     """The part of a ledger in SQLite that is about archives."""
-
-    _queries: Mapping[str, str]
-
-    @abstractmethod
-    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What `work` gives within a transaction."""
-
-    @abstractmethod
-    async def _read(self, query: str, *args: object) -> list[Any]:
-        """The rows of a named query."""
 
     async def begin_archive(self, board_id: int, slot: Slot, kind: str, number: int, taken: int) -> int:
         def work(connection: sqlite3.Connection) -> int:
@@ -63,7 +50,7 @@ class SqliteArchives(Ledger):
     async def archives(
         self, board_id: int, window: str | None = None, window_id: str | None = None, kind: str | None = None
     ) -> list[Archive]:
-        return [_archive(row) for row in await self._read("archives", board_id, window, window_id, kind)]
+        return [archive_of(row) for row in await self._read("archives", board_id, window, window_id, kind)]
 
     async def archive_rows(self, archive: int, offset: int, limit: int) -> list[Archived]:
         return [Archived(*row) for row in await self._read("archive_rows", archive, offset, limit)]
@@ -77,7 +64,7 @@ class SqliteArchives(Ledger):
 
     async def player_archives(self, board_id: int, player: str) -> list[tuple[Archive, Archived]]:
         rows = await self._read("player_archives", board_id, player)
-        return [(_archive(row[:11]), Archived(*row[11:])) for row in rows]
+        return [(archive_of(row[:11]), Archived(*row[11:])) for row in rows]
 
     async def has_events(self, board_id: int, start: int, end: int) -> bool:
         ((found,),) = await self._read("events_between", board_id, start, end)
@@ -86,8 +73,3 @@ class SqliteArchives(Ledger):
     async def first_event(self, board_id: int) -> int | None:
         ((first,),) = await self._read("first_event", board_id)
         return None if first is None else int(first)
-
-
-def _archive(row: Sequence[Any]) -> Archive:
-    number, board, window, window_id, segment, *rest = row
-    return Archive(number, board, Slot(window, window_id, segment), *rest)

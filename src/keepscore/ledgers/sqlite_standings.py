@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 
-from keepscore.ledgers.base import Ahead, Checkpoint, Ledger, Order, Slot
+from keepscore.ledgers.base import Ahead, Checkpoint, Order, Slot
+from keepscore.ledgers.sqlite_part import SqlitePart
 from keepscore.ordering import Row
 from keepscore.scoring import State
 
@@ -18,21 +17,9 @@ __all__ = ["CHUNK", "SqliteStandings"]
 #: Rows that one read brings at a time.
 CHUNK = 10_000
 
-T = TypeVar("T")
 
-
-class SqliteStandings(Ledger):
+class SqliteStandings(SqlitePart):
     """The part of a ledger in SQLite that is about checkpoints."""
-
-    _queries: Mapping[str, str]
-
-    @abstractmethod
-    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What `work` gives within a transaction."""
-
-    @abstractmethod
-    async def _read(self, query: str, *args: object) -> list[Any]:
-        """The rows of a named query."""
 
     async def begin_checkpoint(self, board_id: int, meaning: int, positions: Mapping[int, int], base: int | None, now: int) -> Checkpoint:
         def work(connection: sqlite3.Connection) -> Checkpoint:
