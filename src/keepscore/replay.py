@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from itertools import islice
@@ -18,6 +17,7 @@ from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine
 from keepscore.folding import Folder, Positions, States, counts
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
+from keepscore.pace import Pace
 from keepscore.rollups import mark_of
 from keepscore.scoring import Event, State, fold_all
 from keepscore.windows import FOREVER
@@ -79,16 +79,17 @@ async def fold_ledger(
     progress: Progress = no_progress,
     start: int = 0,
     end: int = FOREVER,
-    rest: float = 0.0,
+    pace: Pace | None = None,
 ) -> Folded:
     """The fold of a board's events up to the given positions. O(events), and all states are in memory.
 
     With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part. Where
-    nobody waits for it, it can `rest` some times as long as it works, and leaves the others that time.
+    nobody waits for it, it goes at a `pace`.
     """
     if live.board.rollup is not None:
         return await _fold_parts(ledger, live, upto)
     folder = Folder(live)
+    pace = pace or Pace.without_pauses()
     total = sum(upto.values())
     chunks = ledger.events(live.id, {})
     waiting = asyncio.ensure_future(anext(chunks, None))
@@ -99,9 +100,9 @@ async def fold_ledger(
             await asyncio.sleep(0)
             counted = [event for event in events if start <= event.at < end and event.n <= upto.get(event.writer, 0)]
             for first in range(0, len(counted), TURN):
-                begun = time.perf_counter()
+                pace.begin()
                 folder.add(counted[first : first + TURN])
-                await asyncio.sleep(rest * (time.perf_counter() - begun))
+                await pace.rest()
             progress("folding events", folder.events, total)
     finally:
         waiting.cancel()

@@ -32,8 +32,9 @@ from keepscore.tickets import Group, Ticket
 
 __all__ = ["Writer"]
 
-#: Submissions that one group takes up, unless a single request brings more.
-GROUP = 1000
+#: Submissions that one group takes up, unless a single request brings more; and where the engine works on one group while the ledger
+#: records the next, for which there have to be two.
+GROUP, GROUP_OVERLAPPING = 1000, 200
 #: Submissions that may wait; more are refused.
 MAX_WAITING = 100_000
 #: Milliseconds after which a submission that has waited is checked once more.
@@ -71,6 +72,7 @@ class Writer:
         self._clock = clock
         #: Whether the engine works while this process does something else.
         self._overlaps = not isinstance(engine, InProcessEngine)
+        self._group = GROUP_OVERLAPPING if self._overlaps else GROUP
         #: Whether there are recorded events that the engine could not take yet.
         self.is_behind = False
         self._waiting: deque[Ticket] = deque()
@@ -149,7 +151,7 @@ class Writer:
         later: list[Ticket] = []
         keys = set(busy)
         size = 0
-        while self._waiting and (not group or size + len(self._waiting[0].submissions) <= GROUP):
+        while self._waiting and (not group or size + len(self._waiting[0].submissions) <= self._group):
             ticket = self._waiting.popleft()
             if ticket.claim is not None:
                 if ticket.claim[:2] in keys:
