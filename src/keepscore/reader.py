@@ -22,7 +22,7 @@ from keepscore.guard import check_player
 from keepscore.histogram import Histogram
 from keepscore.ledgers.base import Ledger
 from keepscore.movement import Movement
-from keepscore.ordering import number_rows, percentile
+from keepscore.ordering import Place, number_rows, percentile
 from keepscore.past import past_for
 from keepscore.pruning import KeptRankings, rankings_of
 from keepscore.scoring import NO_TIME
@@ -204,26 +204,30 @@ class Reader:
             _within("around", around, 0, MAX_AROUND)
         if view.ended:
             return await self._past(view, lambda source: self._player(source, view, player, around))
+        source = self._source(view)
         try:
-            return await self._player(self._source(view), view, player, around)
+            place = await source.place(view.ranking, player)
+            if around and place is not None:
+                return self._placed(source, view, player, place, await self._near(source, view, place.unique, around))
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._player(source, view, player, around))
+        return self._placed(source, view, player, place, [])
 
     async def _player(self, source: Rankings, view: View, player: str, around: int) -> PlayerPlace:
         place = await source.place(view.ranking, player)
+        near = await self._near(source, view, place.unique, around) if around and place is not None else []
+        return self._placed(source, view, player, place, near)
+
+    def _placed(self, source: Rankings, view: View, player: str, place: Place | None, near: list[Standing]) -> PlayerPlace:
+        """The hottest answer: written out, field by field."""
+        board, window, window_id, segment = view.labels
+        live, rank = view.live, view.rank
         if place is None:
             check_player(player)
-            _, window, window_id, segment = view.labels
             where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
             kept = f", of which only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
-            raise UnknownPlayer(f"player {player!r} is not ranked on board {view.live.name!r} ({where}){kept}")
-        unique, total = place.unique, place.total
-        if place.error is not None:
-            check_estimated(view.rank)
-        near = await self._near(source, view, unique, around) if around else []
-        # Written out, field by field: the hottest answer.
-        board, window, window_id, segment = view.labels
-        live = view.live
+            raise UnknownPlayer(f"player {player!r} is not ranked on board {live.name!r} ({where}){kept}")
+        unique, standard, dense, total, since = place.unique, place.standard, place.dense, place.total, place.since
         answer = PlayerPlace(
             board,
             window,
@@ -231,15 +235,16 @@ class Reader:
             segment,
             player,
             self.names.get(player),
-            unique if view.rank == "unique" else place.standard if view.rank == "standard" else place.dense,
+            unique if rank == "unique" else standard if rank == "standard" else dense,
             place.score if live.is_plain else self._shown(source, live)(place.score),
-            _since(place.since),
+            None if since == NO_TIME else datetime.fromtimestamp(since / 1000, UTC),
             percentile(unique, total),
             total,
-            RankNumbers(unique, place.standard, place.dense),
+            RankNumbers(unique, standard, dense),
             near,
         )
         if place.error is not None:
+            check_estimated(rank)
             answer.approximate, answer.error = True, place.error
         return answer
 

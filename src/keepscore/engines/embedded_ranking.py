@@ -95,7 +95,8 @@ class EmbeddedRanking:
         if key is None:
             return None
         score, since = self.codec.state(key)
-        return Place(score, since, *self.ranks(key, score), self.total)
+        unique, standard, dense = self.ranks(key, score)
+        return Place(score, since, unique, standard, dense, self.ladder.size if self.pruned is None else self.total)
 
     def page(self, offset: int, limit: int) -> Page:
         """The rows after the first `offset`. O(log N + limit)."""

@@ -108,13 +108,21 @@ class Ladder:
         return other
 
     def _index(self) -> None:
-        """Sum up anew, after buckets have come or gone. O(buckets)."""
+        """Take down anew what is known of the buckets. O(buckets)."""
         self._maxes = array("d", [bucket.scores[-1] for bucket in self._buckets])
         self._max_keys = [bucket.keys[-1] for bucket in self._buckets]
         self._sizes = [len(bucket.scores) for bucket in self._buckets]
         self._followers = [len(bucket.followers) for bucket in self._buckets]
-        self._strides = [sum(self._sizes[i : i + STRIDE]) for i in range(0, len(self._sizes), STRIDE)]
-        self._follower_strides = [sum(self._followers[i : i + STRIDE]) for i in range(0, len(self._sizes), STRIDE)]
+        self._strides: list[int] = []
+        self._follower_strides: list[int] = []
+        self._sum_up(0)
+
+    def _sum_up(self, at: int) -> None:
+        """Sum up anew from a bucket on, before which nothing has changed. O(buckets), but in C."""
+        stride = at // STRIDE
+        starts = range(stride * STRIDE, len(self._sizes), STRIDE)
+        self._strides[stride:] = [sum(self._sizes[i : i + STRIDE]) for i in starts]
+        self._follower_strides[stride:] = [sum(self._followers[i : i + STRIDE]) for i in starts]
         self._written()
 
     def _written(self) -> None:
@@ -281,8 +289,8 @@ class Ladder:
         del bucket.keys[inside], bucket.scores[inside]
         position = self._resize(at, inside, -1, True)
         if not bucket.keys:
-            del self._buckets[at]
-            self._index()
+            del self._buckets[at], self._maxes[at], self._max_keys[at], self._sizes[at], self._followers[at]
+            self._sum_up(at)
         elif inside == len(bucket.keys):
             self._maxes[at] = bucket.scores[-1]
             self._max_keys[at] = bucket.keys[-1]
@@ -326,8 +334,13 @@ class Ladder:
         keys, scores = bucket.keys, bucket.scores
         previous = self._maxes[at - 1] if at else None
         left = Bucket(keys[:LOAD], scores[:LOAD], previous)
-        self._buckets[at : at + 1] = [left, Bucket(keys[LOAD:], scores[LOAD:], left.scores[-1])]
-        self._index()
+        right = Bucket(keys[LOAD:], scores[LOAD:], left.scores[-1])
+        self._buckets[at : at + 1] = [left, right]
+        self._maxes.insert(at, left.scores[-1])
+        self._max_keys.insert(at, left.keys[-1])
+        self._sizes[at : at + 1] = [len(left.scores), len(right.scores)]
+        self._followers[at : at + 1] = [len(left.followers), len(right.followers)]
+        self._sum_up(at)
 
     # -- slices ---------------------------------------------------------------------------------------------------------
 

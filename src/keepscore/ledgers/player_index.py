@@ -41,7 +41,7 @@ class PlayerIndex:
         self._size = 0
         # What is being written: it is looked up as the tail is until all of it is in the table.
         self._flush: dict[tuple[int, str], list[Position]] = {}
-        self._left: list[Entry] = []
+        self._left: Iterator[Entry] = iter(())
         self._runs: list[list[Entry]] = []
         self._sorted: Iterator[Entry] | None = None
 
@@ -83,15 +83,14 @@ class PlayerIndex:
     def begin(self) -> None:
         """Set apart what is to be written; entries that come from now on wait for the next time."""
         self._flush, self._tail, self._size = self._tail, {}, 0
-        self._left = [(*key, *position) for key, found in self._flush.items() for position in found]
+        self._left = ((*key, *position) for key, found in self._flush.items() for position in found)
         self._runs, self._sorted = [], None
 
     def write(self, connection: sqlite3.Connection) -> bool:
         """Write a chunk of it, within a transaction of the caller's; answer whether that was the last."""
-        if self._left:
+        if run := sorted(islice(self._left, RUN)):
             # Sorting all at once would keep everybody waiting.
-            self._runs.append(sorted(self._left[-RUN:]))
-            del self._left[-RUN:]
+            self._runs.append(run)
             return False
         self._sorted = self._sorted or merge(*self._runs)
         if chunk := list(islice(self._sorted, CHUNK)):
