@@ -20,19 +20,26 @@ START = round(datetime(2027, 1, 5, 12, tzinfo=UTC).timestamp() * 1000)
 KEEP = 31 * DAY
 
 BOARDS = {
-    "best": Board("best", windows=["all_time", "weekly", "monthly"], segments=["region"]),
-    "best, low, by player": Board("low", order="asc", ties="player", windows=["monthly", "all_time"]),
+    "best": Board("best", windows={"all_time": {}, "weekly": {"archive": 3}, "monthly": {"archive": 3}}, segments=["region"]),
+    "best, low, by player": Board(
+        "low", order="asc", ties="player", windows={"all_time": {}, "season": {"start": "2027-01-01", "end": "2027-03-25"}}
+    ),
     "sum": Board("sum", operator="sum", windows=["all_time", "weekly"], segments=["region"]),
     "last": Board("last", operator="last", windows=["all_time", "monthly"], resolution="1s"),
     "first, and a roll-up": Board("first", operator="first", windows=["daily", "yearly"]),
+    "last, and a roll-up": Board("last_days", operator="last", windows=["daily"]),
     "decay, sum": Board("worth", operator="sum", decay={"half_life": "7d"}, windows=["all_time", "monthly"]),
     "decay, last": Board("heat", operator="last", decay={"half_life": "7d"}),
     "keep_top": Board("many", operator="sum", keep_top=5),
-    "inactivity": Board("rating", operator="last", inactivity={"after": "14d", "lose": 25, "every": "7d", "floor": 100}),
+    "inactivity": Board("rating", operator="last", inactivity={"after": "14d", "lose": 2, "every": "7d", "floor": 10}),
     "expiry": Board("ttl", operator="sum", windows={"all_time": {"ttl": "9d"}, "daily": {"ttl": "3d"}, "monthly": {}}),
     "expiry, last": Board("ttl_last", operator="last", windows={"all_time": {"ttl": "9d"}, "monthly": {"ttl": "3d"}}),
 }
-ROLLUP = Board("months", windows=["monthly"], rollup={"of": ["first"], "window": "daily", "into": "monthly", "aggregate": "sum"})
+
+
+def rollup_of(board):
+    rollup = {"of": [board.name], "window": "daily", "into": "yearly", "aggregate": "average", "best": 40}
+    return Board("years", windows=["yearly"], rollup=rollup)
 
 
 class Place:
@@ -58,7 +65,7 @@ class Twins:
         for name in ("one", "other"):
             (folder / name).mkdir()
         self.clock = Clock(START)
-        self.board, self.boards = board, [board, ROLLUP] if board.name == "first" else [board]
+        self.board, self.boards = board, [board, rollup_of(board)] if board.name in ("first", "last_days") else [board]
         self.chance = random.Random(seed)
         self.place = Place(ledger, engine, folder / "one", self.clock, "31d")
         self.other_place = Place("sqlite", engine, folder / "other", self.clock, "forever")
@@ -86,11 +93,14 @@ class Twins:
         # Where rankings expire, each late score on a `last` board is a fold of all events.
         for _ in range(3 if self.board.name == "ttl_last" else 12):
             player = f"p{min(self.chance.randrange(12), self.chance.randrange(12))}"
-            ago = self.chance.choice([0, 0, self.chance.randrange(HOUR), self.chance.randrange(late)])
+            if self.clock.now < START + 9 * DAY:
+                # Some are never seen again.
+                player = self.chance.choice([player, "q1", "q2"])
+            ago = self.chance.choice([0, 0, self.chance.randrange(min(late, HOUR)), self.chance.randrange(late)])
             # Few different times, so that some are equal.
             when = at((self.clock.now - ago) // 500 * 500)
             segments = {"region": self.chance.choice(["eu", "us"])} if self.board.segments else None
-            amounts = self.board.operator == "sum" or (self.board.operator == "last" and self.chance.random() < 0.5)
+            amounts = self.board.operator == "sum" or (self.board.operator == "last" and self.chance.random() < 0.9)
             value = self.chance.randrange(1, 300)
             kind = {"amount": value} if amounts else {"score": value}
             entries.append(Entry(player_id=player, at=when, segments=segments, **kind))
@@ -110,16 +120,26 @@ class Twins:
                     told += [done] if job.name == "drop events" and done else []
         return told
 
-    async def live_through(self, days, step=1.7):
-        """Let time pass, with scores, and with the keeper now and then."""
+    async def live_through(self, days, step=2.0):
+        """Let time pass, with scores, and with the keeper now and then. Answers what was told of drops."""
         told = []
         end = self.clock.now + days * DAY
         while self.clock.now < end:
+            before = month_of(self.clock.now)
             self.clock.now += round(step * self.chance.uniform(0.3, 1.7) * DAY)
+            month = month_of(self.clock.now)
+            if month > before and self.board.name.startswith("ttl") and at(month).month % 2 == 0:
+                # Rankings are over before the next score comes.
+                self.clock.now += 10 * DAY
+            elif month > before:
+                # Late ones around the end of a month.
+                for seconds in range(-2, 4):
+                    self.clock.now = month + 1000 * seconds
+                    await self.submit(late=3000)
             await self.submit()
-            if self.chance.random() < 0.5:
+            if self.chance.random() < 0.4:
                 told += await self.keep()
-        return told
+        return told + await self.keep()
 
     # -- comparing ------------------------------------------------------------------------------------------------------
 
@@ -139,16 +159,18 @@ class Twins:
     async def _compare_past(self):
         opening = await self.one.ledger.opening(self.one._catalog[self.board.name].id)
         moments = [self.clock.now - self.chance.randrange(60 * DAY) for _ in range(3)]
+        window = "all_time" if "all_time" in self.board.periods else None
         for moment in moments if self.board.half_life is None else ():
-            told = await self.other.as_of(self.board.name, at(moment))
+            told = await self.other.as_of(self.board.name, at(moment), window=window)
             try:
-                assert (await self.one.as_of(self.board.name, at(moment))) == told
+                assert (await self.one.as_of(self.board.name, at(moment), window=window)) == told
             except NotKept:
                 assert opening is not None
                 assert moment < opening.received
-        for player in ("p0", "p1", "p11"):
-            if self.board.half_life is None:
-                assert await self.one.history(self.board.name, player) == await self.other.history(self.board.name, player)
+        for player in ("p0", "p1", "p11", "q1"):
+            for window in self.board.periods if self.board.half_life is None else ():
+                histories = [await lb.history(self.board.name, player, window=window) for lb in self.both]
+                assert histories[0] == histories[1]
             mine = (await self.one.events(self.board.name, player, 1000)).events
             theirs = (await self.other.events(self.board.name, player, 1000)).events
             if opening is not None:
