@@ -91,7 +91,8 @@ def check_submission(
     else:
         number = _stored(live, kind, amount)
     moment = now if at is None else _moment(at, now)
-    check_taken(live, moment)
+    if at is not None:
+        check_taken(live, moment)
     route = live.route(moment, _checked_segments(live, segments) if segments else None)
     # Nearly always the windows of the event's time are the ones that are open now.
     if moment != now and not backfill and route.spans is not live.position(now).spans:

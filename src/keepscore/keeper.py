@@ -121,7 +121,7 @@ class Keeper:
             self._checkpoints,
             Keys(parts),
             Partitions(parts),
-            Dropping(parts, self.defining),
+            Dropping(parts, self.defining, self._checkpoint_in_turn),
             Checking(parts),
         ]
         if parts.is_shared:
@@ -139,6 +139,12 @@ class Keeper:
     async def checkpoint(self) -> None:
         """Bring the checkpoints of all boards up to date."""
         await self._checkpoints.run(self._parts.clock())
+
+    async def _checkpoint_in_turn(self) -> None:
+        """The same, but not while the job does it."""
+        (task,) = [task for task in self._tasks if task.job is self._checkpoints]
+        async with task.lock:
+            await self.checkpoint()
 
     def start(self) -> None:
         """Begin to look after things."""

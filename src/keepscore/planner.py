@@ -48,8 +48,9 @@ class Planner:
         self._made = {}
         if live is not self._catalog.get(live.name):
             live, submission = self._redirected(submission)
-        # While it waited, that may have changed.
-        check_taken(live, submission.at)
+        if submission.at != submission.received:
+            # While it waited, that may have changed.
+            check_taken(live, submission.at)
         if not live.board.also and submission.kind == "score" and live.board.operator != "sum" and not self._increments:
             # Nearly all submissions: no board but their own, and no score that they depend on.
             event, update = self._event(live, submission, "score", submission.amount, ranked)

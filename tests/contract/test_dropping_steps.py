@@ -255,8 +255,12 @@ async def test_it_waits_until_windows_are_closed_and_checkpoints_taken(tmp_path)
     other.mkdir()
     place = await filled(other, START + 70 * DAY, Board("b"))
     async with place.opened() as lb:
-        assert await dropping(lb).run(lb.clock()) == "b waits: there is no checkpoint yet that includes the events"
-        await lb._keeper.checkpoint()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(dropping(lb), "_checkpoint", lambda: asyncio.sleep(0))
+            assert await dropping(lb).run(lb.clock()) == "b waits: there is no checkpoint yet that includes the events"
+            assert await lb.ledger.taken_from() == {}
+        async with lb._definitions._defining:
+            assert await dropping(lb).run(lb.clock()) == "b waits: a definition is being changed"
         assert await dropping(lb).run(lb.clock()) == "dropped 9 events of before 2027-02"
         assert (await lb.ledger.opening(1)).events == 10
 

@@ -9,6 +9,7 @@ have a minute to learn of it. Then it is written, comes to count in one step, an
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from keepscore.archiving import bring_together
@@ -47,8 +48,10 @@ class Dropping(Job):
     name = "drop events"
     every = 3600 * SECOND
 
-    def __init__(self, parts: Parts, defining: asyncio.Lock) -> None:
+    def __init__(self, parts: Parts, defining: asyncio.Lock, checkpoint: Callable[[], Awaitable[None]]) -> None:
         super().__init__(parts)
+        #: Brings checkpoints up to date.
+        self._checkpoint = checkpoint
         #: Held while a definition changes: what a board means must not do so while an opening comes to count.
         self._defining = defining
         #: Boards of which there was nothing to drop, and up to which month.
@@ -85,15 +88,18 @@ class Dropping(Job):
         await self._check_closed(live, until if opening is None else opening.received)
         await self._check_checkpoint(live, {})
         if opening is None:
-            opening = await self._announce(live, until, known)
-        if opening is None:
-            self._idle[live.id] = until
-            return
+            at = await self._earliest(live, until)
+            came, covered = await ledger.count_events(live.id, at, until, known)
+            if not covered or covered * WORTH < came:
+                # What stands in the way goes when its month is due.
+                self._idle[live.id] = until
+                return
+            opening = await self._announce(live, at, until)
         if self.parts.is_shared and self.parts.clock() - opening.announced < ANNOUNCED:
             raise _Waits(f"it takes no scores of before {said(opening.at)} any more, which all processes have to learn")
         if await self._earliest(live, opening.received) < opening.at:
             # It came when that was not known everywhere.
-            await self._announce(live, opening.received, known)
+            await self._announce(live, await self._earliest(live, opening.received), opening.received)
             raise _Waits("scores of earlier times came in")
         await self._make(live, now)
 
@@ -111,32 +117,31 @@ class Dropping(Job):
 
     async def _check_checkpoint(self, live: LiveBoard, positions: dict[int, int]) -> None:
         """See that the board's last checkpoint, and the engine, include the events up to some positions."""
-        points = await self.parts.ledger.checkpoints(live.id)
-        if not points or points[0].meaning != live.meaning or not _includes(points[0].positions, positions):
-            raise _Waits("there is no checkpoint yet that includes the events")
+        if not await self._is_checkpointed(live, positions):
+            await self._checkpoint()
+            if not await self._is_checkpointed(live, positions):
+                raise _Waits("there is no checkpoint yet that includes the events")
         marks = {mark_of(live.id, writer): n for writer, n in positions.items()}
         for other in [live, *self.parts.catalog.rollups(live)]:
             if not _includes(await self.parts.engine.applied(other.id) or {}, positions if other is live else marks):
                 raise _Waits(f"the engine has not applied all of them on {other.name}")
 
-    async def _announce(self, live: LiveBoard, until: int, known: Opening | None) -> Opening | None:
-        """Announce what is to be dropped; None where that is not worth it: it is when the months of what stands in the way are over."""
-        ledger = self.parts.ledger
-        at = await self._earliest(live, until)
-        # Times are compared in whole steps.
-        at -= at % live.board.resolution_ms
-        came, covered = await ledger.count_events(live.id, at, until, known)
-        if not covered or covered * WORTH < came:
-            return None
+    async def _is_checkpointed(self, live: LiveBoard, positions: dict[int, int]) -> bool:
+        points = await self.parts.ledger.checkpoints(live.id)
+        return bool(points) and points[0].meaning == live.meaning and _includes(points[0].positions, positions)
+
+    async def _announce(self, live: LiveBoard, at: int, until: int) -> Opening:
+        """Take no more scores of before `at`, as events of then are to be dropped."""
         async with self.parts.writer.quiet:
-            opening = await ledger.announce_opening(live.id, at, until, self.parts.clock())
+            opening = await self.parts.ledger.announce_opening(live.id, at, until, self.parts.clock())
             self.parts.catalog.taken_from[live.id] = at
         return opening
 
     async def _earliest(self, live: LiveBoard, until: int) -> int:
-        """The earliest time of what came since a month began; not later than that month itself."""
+        """The earliest time of what came since a month began, in whole steps of the board; not later than that month itself."""
         found = await self.parts.ledger.earliest_since(live.id, until)
-        return until if found is None else min(found, until)
+        at = until if found is None else min(found, until)
+        return at - at % live.board.resolution_ms
 
     async def _make(self, live: LiveBoard, now: int) -> None:
         catalog, ledger, engine, applier, writer, spool = self.parts[:6]
@@ -149,6 +154,8 @@ class Dropping(Job):
         opening = await write_opening(ledger, live, begun, now)
         await self._check_checkpoint(live, opening.positions)
         detail = {"id": live.id, "at": opening.at, "received": opening.received, "events": opening.events}
+        if self._defining.locked():
+            raise _Waits("a definition is being changed")
         async with self._defining:
             await ledger.audit("drop_events", live.name, detail, now)
             if catalog.get(live.name) is not live or not await ledger.finish_opening(opening, live.meaning):
