@@ -140,6 +140,29 @@ async def test_two_keepers_at_once(tmp_path, ledger):
         assert (await second.verify("last")).ok
 
 
+@pytest.mark.parametrize(
+    ("ledger", "engine"), [("sqlite", "embedded"), ("postgres", "embedded"), ("sqlite", "redis"), ("postgres", "redis")]
+)
+async def test_scores_and_reads_go_on_meanwhile(tmp_path, monkeypatch, ledger, engine):
+    async with Twins(ledger, engine, tmp_path, BOARDS["last"]) as twins:
+        monkeypatch.setattr("keepscore.ledgers.sqlite_openings.REMOVED", 20)
+        await twins.live_through(28)
+        twins.clock.now += 45 * DAY
+        for lb in twins.both:
+            await lb._keeper.checkpoint()
+            await lb.run_keeper(at(START))
+        told = []
+        for _ in range(2):
+            twins.clock.now += 61_000
+            job = asyncio.create_task(dropping(twins.one).run(twins.clock.now))
+            while not job.done():
+                await twins.submit(late=3 * DAY)
+                assert (await twins.one.verify("last")).ok
+            told.append(await job)
+        assert any("dropped" in one for one in told)
+        await twins.compare()
+
+
 @pytest.mark.parametrize("engine", ["embedded", "redis"])
 async def test_an_engine_from_before_what_was_dropped_is_filled_anew(tmp_path, engine):
     async with Twins("sqlite", engine, tmp_path, BOARDS["first, and a roll-up"]) as twins:

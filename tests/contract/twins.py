@@ -90,8 +90,8 @@ class Twins:
     async def submit(self, late=2 * DAY):
         """Some random scores, as of now or up to `late` ago, of players some of whom are seen once in a while only."""
         entries = []
-        # Where rankings expire, each late score on a `last` board is a fold of all events.
-        for _ in range(3 if self.board.name == "ttl_last" else 12):
+        # Where rankings expire, each late score on a `last` board is a fold of all events; a roll-up looks at all days for each.
+        for _ in range({"ttl_last": 3, "first": 5, "last_days": 5}.get(self.board.name, 12)):
             player = f"p{min(self.chance.randrange(12), self.chance.randrange(12))}"
             if self.clock.now < START + 9 * DAY:
                 # Some are never seen again.
@@ -134,7 +134,7 @@ class Twins:
                 self.clock.now += 10 * DAY
             elif month > before:
                 # Late ones around the end of a month.
-                for seconds in range(-2, 4):
+                for seconds in range(-1, 3):
                     self.clock.now = month + 1000 * seconds
                     await self.submit(late=3000)
             await self.submit()
