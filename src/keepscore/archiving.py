@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from keepscore.folding import counts
 from keepscore.ledgers.base import Archived, Ledger, Slot
 from keepscore.openings import player_past
 from keepscore.ordering import KeyCodec, Ranks, Row
+from keepscore.pace import Pace, in_order
 from keepscore.replay import fold_ledger, positions_of
 from keepscore.scoring import NO_TIME, State, fold_all
 from keepscore.spool import Spool
@@ -35,8 +37,6 @@ CHUNK = 1000
 MAX_LOOKUPS = 5000
 #: How often a board is brought up to date before that is given up for now.
 TRIES = 5
-#: How much longer than it works a fold in the background rests.
-REST = 3.0
 #: As many as there are.
 ALL = 1 << 62
 
@@ -101,10 +101,12 @@ class Tail:
         return ranking not in self._touched
 
 
-async def folded_in(ledger: Ledger, live: LiveBoard, spans: Sequence[Span], upto: Positions) -> dict[Ranking, dict[str, State]]:
+async def folded_in(
+    ledger: Ledger, live: LiveBoard, spans: Sequence[Span], upto: Positions, pace: Pace | None = None
+) -> dict[Ranking, dict[str, State]]:
     """The rankings of some windows of a board, from its events up to some positions. O(events)."""
     start, end = min(span.start for span in spans), max(span.end for span in spans)
-    folded = await fold_ledger(ledger, live, upto, start=start, end=end, rest=REST)
+    folded = await fold_ledger(ledger, live, upto, start=start, end=end, pace=pace)
     wanted = {(span.window, span.id) for span in spans}
     return {ranking: states for ranking, states in folded.states.items() if ranking[1:3] in wanted and states}
 
@@ -126,19 +128,24 @@ async def archive_exactly(
     await _copy(ledger, live, ranking, series, keep, pages if timed else _timed(ledger, live, ranking, pages, upto, exact=True), confirm)
 
 
-async def archive_folded(ledger: Ledger, live: LiveBoard, ranking: Ranking, series: Series, states: Mapping[str, State]) -> None:
-    """Archive a ranking whose states are known."""
+async def archive_folded(
+    ledger: Ledger, live: LiveBoard, ranking: Ranking, series: Series, states: Mapping[str, State], pace: Pace | None = None
+) -> None:
+    """Archive a ranking whose states are known. O(N log N)."""
     keep = _kept(live, ranking)
+    pages = _sorted_pages(live, states, keep, pace or Pace.without_pauses())
+    await _copy(ledger, live, ranking, series, keep, pages, None)
+
+
+async def _sorted_pages(live: LiveBoard, states: Mapping[str, State], keep: int, pace: Pace) -> AsyncIterator[Page]:
+    """The first rows of states in their order."""
     codec = KeyCodec(live.board)
-    keys = [key for _, key in codec.encode_all((player, *state) for player, state in states.items())]
-    keys.sort(reverse=live.board.order == "desc")
-
-    async def pages() -> AsyncIterator[Page]:
-        yield Page([], Ranks(1, 1, 1), len(keys))
-        for start in range(0, min(keep, len(keys)), CHUNK):
-            yield Page([codec.decode(key) for key in keys[start : min(start + CHUNK, keep)]], Ranks(0, 0, 0), len(keys))
-
-    await _copy(ledger, live, ranking, series, keep, pages(), None)
+    yield Page([], Ranks(1, 1, 1), len(states))
+    keys = (codec.encode(player, *state) for player, state in states.items())
+    first = await in_order(keys, pace, reverse=live.board.order == "desc", keep=keep)
+    while rows := [codec.decode(key) for key in islice(first, CHUNK)]:
+        yield Page(rows, Ranks(0, 0, 0), len(states))
+        await pace.rest()
 
 
 async def archive_snapshot(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, series: Series) -> None:

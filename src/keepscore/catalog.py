@@ -98,6 +98,8 @@ class LiveBoard:
         #: Whether its rankings are about to begin anew: what is the difference to a score now is not so then.
         self.is_resetting = False
         self._positions: dict[int, CalendarPosition] = {}
+        #: What `expiries` told last, and of what.
+        self._expiries: tuple[Route | None, int, tuple[int, ...]] = None, 0, ()
         #: Of a roll-up: id and version of the boards that it is made from, and what `parts` tells.
         self._parts: tuple[list[tuple[int, int]], list[LiveBoard]] = [], []
         #: Its ranking for each ranking that it is made from.
@@ -140,8 +142,13 @@ class LiveBoard:
         """When each ranking of a route may be dropped after an event that came at `received`; 0: never."""
         if not self.ttls:
             return route.never
-        once = tuple(self.expiry(span, received) for span in route.spans)
-        return once * (len(route.rankings) // len(once)) if once else ()
+        known_route, known_received, found = self._expiries
+        # Nearly all events of a group have come in the same millisecond.
+        if known_route is not route or known_received != received:
+            once = tuple([self.expiry(span, received) for span in route.spans])
+            found = once * (len(route.rankings) // len(once)) if once else ()
+            self._expiries = route, received, found
+        return found
 
     def expiry(self, span: Span, received: int) -> int:
         """When a window's rankings may be dropped after an event that came at `received`; 0: never."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from itertools import islice
 
 from keepscore.board_inactivity import is_loss
@@ -13,6 +11,7 @@ from keepscore.engines.base import Ranking
 from keepscore.folding import Folder
 from keepscore.ledgers.base import Ledger
 from keepscore.ledgers.openings import Opened, OpenedRanking, Opening
+from keepscore.pace import Pace, in_order
 from keepscore.replay import LEFT_OUT
 from keepscore.scoring import Event
 from keepscore.windows import span_of
@@ -21,11 +20,11 @@ __all__ = ["write_opening"]
 
 #: States that one transaction writes, so that submissions get their turn between two.
 CHUNK = 1000
-#: Events that are folded before others get their turn, and how much longer than it works a fold rests.
-TURN, REST = 1000, 3.0
+#: Events that are folded before others get their turn.
+TURN = 1000
 
 
-async def write_opening(ledger: Ledger, live: LiveBoard, opening: Opening, now: int) -> Opening:
+async def write_opening(ledger: Ledger, live: LiveBoard, opening: Opening, now: int, pace: Pace) -> Opening:
     """Write the states of what an opening covers; answer it with what it says of its events.
 
     O(events of the board), most of which are only looked at, and O(states), which are all in memory.
@@ -36,15 +35,15 @@ async def write_opening(ledger: Ledger, live: LiveBoard, opening: Opening, now: 
         await covered.folder.open_with(ledger, before)
     async for events in ledger.events(live.id, {}):
         for first in range(0, len(events), TURN):
-            begun = time.perf_counter()
+            pace.begin()
             covered.add(events[first : first + TURN])
-            await asyncio.sleep(REST * (time.perf_counter() - begun))
+            await pace.rest()
     made = covered.opening()
     await covered.folder.settle(ledger, made.positions, opening.covers)
     rankings = covered.rankings(now)
     await ledger.write_opening(live.id, opening.number, list(rankings.values()), [])
     for ranking, place in rankings.items():
-        for chunk in covered.states(ranking, place):
+        async for chunk in covered.states(ranking, place, pace):
             await ledger.write_opening(live.id, opening.number, [], chunk)
     return made
 
@@ -99,10 +98,11 @@ class _Covered:
                 found[ranking] = OpenedRanking(*ranking[1:], min(span.end, self._opening.at) - 1, expiry)
         return found
 
-    def states(self, ranking: Ranking, place: OpenedRanking) -> Iterator[list[Opened]]:
+    async def states(self, ranking: Ranking, place: OpenedRanking, pace: Pace) -> AsyncIterator[list[Opened]]:
         """The states of a ranking, in chunks, in the order of the table's key."""
         own = self.folder.own
-        found = self.folder.states[ranking].items()
-        rest = (Opened(player, *place[:3], *state, own.get((ranking, player))) for player, state in sorted(found))
+        found = await in_order(self.folder.states[ranking].items(), pace)
+        rest = (Opened(player, *place[:3], *state, own.get((ranking, player))) for player, state in found)
         while chunk := list(islice(rest, CHUNK)):
             yield chunk
+            await pace.rest()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from itertools import islice
@@ -20,6 +19,7 @@ from keepscore.folding import Folder, Positions, States, counts
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
 from keepscore.ledgers.openings import Opening
 from keepscore.openings import player_past
+from keepscore.pace import Pace
 from keepscore.rollups import mark_of
 from keepscore.scoring import Event, State, fold_all
 from keepscore.windows import FOREVER
@@ -81,12 +81,12 @@ async def fold_ledger(
     progress: Progress = no_progress,
     start: int = 0,
     end: int = FOREVER,
-    rest: float = 0.0,
+    pace: Pace | None = None,
 ) -> Folded:
     """The fold of a board's events up to the given positions, and of all that were dropped. O(events), and all states are in memory.
 
     With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part. Where
-    nobody waits for it, it can `rest` some times as long as it works, and leaves the others that time.
+    nobody waits for it, it goes at a `pace`.
     """
     if live.board.rollup is not None:
         return await _fold_parts(ledger, live, upto)
@@ -95,7 +95,7 @@ async def fold_ledger(
         folder = Folder(live)
         if opening is not None:
             await folder.open_with(ledger, opening, start, end)
-        await _fold_events(ledger, folder, opening, upto, progress, start, end, rest)
+        await _fold_events(ledger, folder, opening, upto, progress, start, end, pace or Pace.without_pauses())
         await folder.settle(ledger, upto)
         # What came to count meanwhile covers events that were folded, or others that were gone before.
         if opening == await ledger.opening(live.id):
@@ -103,7 +103,7 @@ async def fold_ledger(
 
 
 async def _fold_events(
-    ledger: Ledger, folder: Folder, opening: Opening | None, upto: Positions, progress: Progress, start: int, end: int, rest: float
+    ledger: Ledger, folder: Folder, opening: Opening | None, upto: Positions, progress: Progress, start: int, end: int, pace: Pace
 ) -> None:
     dropped = opening.events if opening is not None else 0
     total = sum(upto.values())
@@ -118,9 +118,9 @@ async def _fold_events(
             if opening is not None:
                 counted = [event for event in counted if not opening.covers(event)]
             for first in range(0, len(counted), TURN):
-                begun = time.perf_counter()
+                pace.begin()
                 folder.add(counted[first : first + TURN])
-                await asyncio.sleep(rest * (time.perf_counter() - begun))
+                await pace.rest()
             progress("folding events", dropped + folder.events, total)
     finally:
         waiting.cancel()

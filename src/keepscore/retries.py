@@ -37,13 +37,13 @@ class Retries:
 
     async def save(self) -> None:
         """Record what no transaction has recorded yet."""
-        if self._unsaved:
-            answers, self._unsaved = self._unsaved, {}
+        if answers := self.unsaved():
             try:
                 await self._ledger.save_answers(answers)
             except Exception as exc:
                 # A retry then gets where the player stands by then, not the first answer.
                 log.warning("answers for retries were not kept: %s", exc)
+            self.saved(answers)
 
     def keep(self, claim: Claim, answer: Receipt | BatchReceipt) -> None:
         """Remember the answer of a request."""

@@ -32,8 +32,9 @@ from keepscore.tickets import Group, Ticket
 
 __all__ = ["Writer"]
 
-#: Submissions that one group takes up, unless a single request brings more.
-GROUP = 1000
+#: Submissions that one group takes up, unless a single request brings more; and where the engine works on one group while the ledger
+#: records the next, for which there have to be two.
+GROUP, GROUP_OVERLAPPING = 1000, 200
 #: Submissions that may wait; more are refused.
 MAX_WAITING = 100_000
 #: Milliseconds after which a submission that has waited is checked once more.
@@ -71,6 +72,7 @@ class Writer:
         self._clock = clock
         #: Whether the engine works while this process does something else.
         self._overlaps = not isinstance(engine, InProcessEngine)
+        self._group = GROUP_OVERLAPPING if self._overlaps else GROUP
         #: Whether there are recorded events that the engine could not take yet.
         self.is_behind = False
         self._waiting: deque[Ticket] = deque()
@@ -129,19 +131,26 @@ class Writer:
         """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
         recorded = await self._record(self._take(set()))
         while recorded is not None:
-            overlap = self._overlaps and not self._unsure and not self.quiet.wanted and not recorded.spooled
-            tickets = self._take(recorded.keys) if overlap else []
-            recording = None
-            if tickets and not any(self._looks(ticket) for ticket in tickets):
-                recording = asyncio.ensure_future(self._record(tickets))
-                # Until it waits for the ledger.
-                await asyncio.sleep(0)
-            await self._finish(recorded)
-            if tickets and recording is None:
-                # They depend on the scores, which are known only now.
-                recorded = await self._record(tickets)
-            else:
-                recorded = await recording if recording else None
+            finishing = asyncio.ensure_future(self._finish(recorded))
+            overlaps = self._overlaps and not self._unsure and not recorded.spooled
+            following = await self._record_beside(finishing, recorded.keys) if overlaps else None
+            await finishing
+            recorded = following
+
+    async def _record_beside(self, finishing: asyncio.Future[None], busy: Set[tuple[int, str]]) -> Group | None:
+        """Record the next group as soon as there is one, while the one before it is finished."""
+        if not self._waiting:
+            self._wake.clear()
+            waking = asyncio.ensure_future(self._wake.wait())
+            await asyncio.wait((finishing, waking), return_when=asyncio.FIRST_COMPLETED)
+            waking.cancel()
+        # Who just got an answer may have more.
+        await asyncio.sleep(0)
+        tickets = [] if self.quiet.wanted else self._take(busy)
+        if any(self._looks(ticket) for ticket in tickets):
+            # They depend on scores that are known only then.
+            await finishing
+        return await self._record(tickets) if tickets else None
 
     def _take(self, busy: Set[tuple[int, str]]) -> list[Ticket]:
         """The next group. Of several requests with one key, the later ones wait until the first has its answer."""
@@ -149,7 +158,7 @@ class Writer:
         later: list[Ticket] = []
         keys = set(busy)
         size = 0
-        while self._waiting and (not group or size + len(self._waiting[0].submissions) <= GROUP):
+        while self._waiting and (not group or size + len(self._waiting[0].submissions) <= self._group):
             ticket = self._waiting.popleft()
             if ticket.claim is not None:
                 if ticket.claim[:2] in keys:

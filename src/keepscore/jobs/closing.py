@@ -15,18 +15,20 @@ from keepscore.engines.base import Ranking
 from keepscore.errors import EngineUnavailable
 from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.ledgers.base import Slot
+from keepscore.pace import Pace
 from keepscore.replay import positions_of
 from keepscore.scoring import State
 from keepscore.windows import FOREVER, Span, span_at, span_of
 
 __all__ = ["Closing", "closes_at"]
 
+#: Up to where windows are closed already, and the end of the last one that is due.
+Bounds = tuple[int, int]
+
 #: Milliseconds that submissions may take on their way to the ledger through other processes, whose clocks may differ a little.
 ON_THE_WAY = 10 * SECOND
-#: A window that is found so late after its time may be filled with the past just now: it waits until no player is added for as long.
+#: A window that is found so late after its time may be filled with the past just now: it waits until no score of it comes for as long.
 OVERDUE = 60 * SECOND
-#: Milliseconds between two looks at windows that wait.
-RECHECK = 65 * SECOND
 
 
 def closes_at(board: Board, span: Span) -> int:
@@ -54,9 +56,12 @@ class Closing(Job):
         super().__init__(parts)
         #: Up to which end the windows of each board and name are closed.
         self._marks: dict[tuple[int, str], int] = {}
-        #: The number of players in windows that wait, and since when there are as many.
-        self._waiting: dict[tuple[int, str, str], tuple[int, int]] = {}
-        self._looked: dict[int, int] = {}
+        #: Since when no score has come of the windows of a board that wait, and how far its writers were.
+        self._waiting: dict[int, tuple[int, dict[int, Mapping[int, int]]]] = {}
+        #: The first events of boards that have no closed windows yet, and when they were looked for.
+        self._firsts: dict[int, tuple[int, int | None]] = {}
+        #: What was closed in time while others wait.
+        self._timely: dict[int, dict[str, Bounds]] = {}
         #: Until when there is nothing to do for a version of a board and a window of it.
         self._idle: dict[tuple[int, int, str], int] = {}
 
@@ -75,62 +80,85 @@ class Closing(Job):
         return f"closed {len(closed)} windows: {', '.join(closed[:5])}{' …' if len(closed) > 5 else ''}" if closed else ""
 
     async def _close_board(self, live: LiveBoard, until: int, patiently: bool) -> list[Span]:
-        board = live.board
-        if patiently and abs(until - self._looked.get(live.id, -RECHECK)) < RECHECK:
+        due = await self._due(live, until, patiently)
+        if not patiently:
+            closed = await self._close_all(live, due, None)
+        else:
+            timely, overdue = _split(live.board, due, until)
+            closed = await self._close_timely(live, timely)
+            if overdue and not await self._is_quiet(live, max(end for _, end in overdue.values()), until):
+                return closed
+            closed += await self._close_all(live, overdue, Pace())
+        self._waiting.pop(live.id, None)
+        for window, (mark, end) in due.items():
+            await self._put_mark(live, window, max(mark, end))
+        return closed
+
+    async def _close_timely(self, live: LiveBoard, due: dict[str, Bounds]) -> list[Span]:
+        """Close windows that have just ended, once, though they may come again as long as others wait."""
+        if due == self._timely.get(live.id, {}):
             return []
-        due: dict[str, tuple[int, int]] = {}
+        closed = await self._close_all(live, due, Pace())
+        self._timely[live.id] = due
+        return closed
+
+    async def _due(self, live: LiveBoard, until: int, patiently: bool) -> dict[str, Bounds]:
+        """For each window of a board that has ended, up to where it is closed already, and the end of the last one that is due."""
+        board = live.board
+        due: dict[str, Bounds] = {}
         for window in board.periods:
             if patiently and until < self._idle.get((live.id, live.version, window), 0):
                 continue
             end, after = ends_around(board, window, until - board.grace_ms)
-            mark = await self._mark(live, window) if end else None
+            mark = await self._mark(live, window, until) if end else None
             if mark is not None and (end > mark or not patiently):
                 due[window] = mark, end
             else:
                 # Where there is nothing yet, there may be something of the past at any time.
-                self._idle[live.id, live.version, window] = after + board.grace_ms if mark is not None or not end else until + RECHECK
+                self._idle[live.id, live.version, window] = after + board.grace_ms if mark is not None or not end else until + OVERDUE
+        return due
+
+    async def _close_all(self, live: LiveBoard, due: Mapping[str, Bounds], pace: Pace | None) -> list[Span]:
+        """Close all windows within some bounds; on demand (no pace) those before the bounds as well, if they were filled later."""
         if not due:
             return []
-        found = _Found(self.parts, live, due, behind_mark=patiently)
+        found = _Found(self.parts, live, due, pace)
         await found.look()
-        closed, waiting = [], []
-        for span in sorted(found.spans, key=lambda span: (span.end, span.window)):
-            if patiently and await self._waits(live, span, found, until):
-                waiting.append(span)
-            elif await found.close(span):
-                closed.append(span)
-        if waiting:
-            self._looked[live.id] = until
-        for window, (mark, end) in due.items():
-            if not any(span.window == window for span in waiting):
-                await self._put_mark(live, window, max(mark, end))
-        return closed
+        return [span for span in sorted(found.spans, key=lambda span: (span.end, span.window)) if await found.close(span)]
 
-    async def _waits(self, live: LiveBoard, span: Span, found: _Found, until: int) -> bool:
-        """Whether a window that should have been closed long ago may still be filled with the past."""
-        if until - closes_at(live.board, span) < OVERDUE:
+    async def _is_quiet(self, live: LiveBoard, end: int, until: int) -> bool:
+        """Whether no score of before `end` has come for a while. O(scores since the last look)."""
+        if live.id not in self._waiting:
+            self._waiting[live.id] = until, {board.id: await self.parts.ledger.positions(board.id) for board in _recorded(live)}
+        since, positions = self._waiting[live.id]
+        if 0 <= until - since < OVERDUE:
             return False
-        name = (live.id, span.window, span.id)
-        players = await found.players(span)
-        known, since = self._waiting.get(name, (-1, until))
-        if known != players or since > until:
-            since = until
-        self._waiting[name] = players, since
-        if until - since < OVERDUE:
-            return True
-        del self._waiting[name]
-        return False
+        is_quiet = True
+        for board in positions:
+            async for events in self.parts.ledger.events(board, positions[board]):
+                is_quiet = is_quiet and all(event.at >= end for event in events)
+                positions[board] = {**positions[board], **{event.writer: event.n for event in events}}
+        self._waiting[live.id] = until, positions
+        return is_quiet
 
-    async def _mark(self, live: LiveBoard, window: str) -> int | None:
+    async def _mark(self, live: LiveBoard, window: str, until: int) -> int | None:
         """Up to which end windows are closed: in the beginning, the board's first event; None where there is none."""
         known = self._marks.get((live.id, window))
         if known is None:
             kept = await self.parts.ledger.value(f"closed:{live.id}:{window}")
             if kept is None:
-                found = [await self.parts.ledger.first_event(board.id) for board in _recorded(live)]
-                return min((first for first in found if first is not None), default=None)
+                return await self._first(live, until)
             known = self._marks[live.id, window] = int(kept)
         return known
+
+    async def _first(self, live: LiveBoard, until: int) -> int | None:
+        """The time of a board's first event, which is looked for once in a while."""
+        looked, first = self._firsts.get(live.id, (-OVERDUE, None))
+        if first is None or not 0 <= until - looked < OVERDUE:
+            found = [await self.parts.ledger.first_event(board.id) for board in _recorded(live)]
+            first = min((moment for moment in found if moment is not None), default=None)
+            self._firsts[live.id] = until, first
+        return first
 
     async def _put_mark(self, live: LiveBoard, window: str, mark: int) -> None:
         if self._marks.get((live.id, window)) != mark:
@@ -141,11 +169,11 @@ class Closing(Job):
 class _Found:
     """The windows of a board that have ended and hold players: in the engine, or in the fold where the engine has dropped them."""
 
-    def __init__(self, parts: Parts, live: LiveBoard, due: Mapping[str, tuple[int, int]], behind_mark: bool) -> None:
+    def __init__(self, parts: Parts, live: LiveBoard, due: Mapping[str, Bounds], pace: Pace | None) -> None:
         self._parts = parts
         self._live = live
-        #: Whether windows before those that are closed do not matter. Such as were filled later are looked for on demand only.
-        self._behind_mark = behind_mark
+        #: None where somebody waits, who wants to have the windows closed, too, that were filled behind what is closed already.
+        self._pace = pace
         #: For each window, up to where it is closed already, and the end of the last one that is due.
         self._due = due
         self.spans: dict[Span, list[Ranking]] = {}
@@ -176,7 +204,7 @@ class _Found:
             events = [await ledger.has_events(board.id, gone.start, gone.end) for board in _recorded(live) if gone.start < gone.end]
             spans += self._within(gone) if any(events) else []
         if spans:
-            self._folded = await folded_in(ledger, live, spans, self._upto)
+            self._folded = await folded_in(ledger, live, spans, self._upto, self._pace)
         windows: dict[tuple[str, str], list[Ranking]] = {}
         for ranking in dict.fromkeys([*rankings, *self._folded]):
             windows.setdefault((ranking.window, ranking.window_id), []).append(ranking)
@@ -184,7 +212,7 @@ class _Found:
             if window in self._due:
                 mark, end = self._due[window]
                 span = span_of(live.board, window, window_id)
-                if span.end <= end and (span.end > mark or not self._behind_mark):
+                if span.end <= end and (span.end > mark or self._pace is None):
                     self.spans[span] = inside
 
     def _dropped(self, window: str) -> list[Span]:
@@ -215,13 +243,6 @@ class _Found:
             moment = span.end
         return found
 
-    async def players(self, span: Span) -> int:
-        """How many players a window has."""
-        whole = Ranking(self._live.id, span.window, span.id, "")
-        if whole in self._folded:
-            return len(self._folded[whole])
-        return await self._parts.engine.count(whole, None, None)
-
     async def close(self, span: Span) -> bool:
         """Archive the standings of a window, the whole last; answer whether that was left to do."""
         ledger, live = self._parts.ledger, self._live
@@ -242,8 +263,21 @@ class _Found:
                 await archive_exactly(ledger, self._parts.engine, live, ranking, series, self._upto, tail)
                 return
             except (NotExact, EngineUnavailable):
-                self._folded |= await folded_in(ledger, live, [span], self._upto)
-        await archive_folded(ledger, live, ranking, series, self._folded.get(ranking, {}))
+                self._folded |= await folded_in(ledger, live, [span], self._upto, self._pace)
+        await archive_folded(ledger, live, ranking, series, self._folded.get(ranking, {}), self._pace)
+
+
+def _split(board: Board, due: Mapping[str, Bounds], until: int) -> tuple[dict[str, Bounds], dict[str, Bounds]]:
+    """What is due, in two parts: the windows that have just ended, and those that ended long before."""
+    timely, overdue = {}, {}
+    for window, (mark, end) in due.items():
+        last = span_at(board, window, end - 1)
+        if last is not None and until - closes_at(board, last) < OVERDUE:
+            timely[window] = max(mark, last.start), end
+            end = last.start
+        if mark < end:
+            overdue[window] = mark, end
+    return timely, overdue
 
 
 def _recorded(live: LiveBoard) -> list[LiveBoard]:

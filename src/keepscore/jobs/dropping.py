@@ -19,6 +19,7 @@ from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.jobs.closing import ends_around
 from keepscore.ledgers.openings import Opening
 from keepscore.openings import said
+from keepscore.pace import Pace
 from keepscore.rollups import mark_of
 from keepscore.windows import FOREVER
 
@@ -57,7 +58,13 @@ class Dropping(Job):
         #: Boards of which there was nothing to drop, and up to which month.
         self._idle: dict[int, int] = {}
 
+    async def look(self, now: int) -> str:
+        return await self._drop(now, Pace())
+
     async def run(self, now: int) -> str:
+        return await self._drop(now, Pace.without_pauses())
+
+    async def _drop(self, now: int, pace: Pace) -> str:
         keep = self.parts.keep_events
         if keep is None:
             return ""
@@ -65,7 +72,7 @@ class Dropping(Job):
         lives = [live for live in list(self.parts.catalog) if live.board.rollup is None]
         for live in lives:
             try:
-                await self._open(live, month_of(now - keep - live.board.grace_ms), now)
+                await self._open(live, month_of(now - keep - live.board.grace_ms), now, pace)
             except _Waits as waits:
                 told.append(f"{live.name} waits: {waits}")
         deleted = await self.parts.ledger.deleted_boards()
@@ -78,7 +85,7 @@ class Dropping(Job):
 
     # -- openings -------------------------------------------------------------------------------------------------------
 
-    async def _open(self, live: LiveBoard, until: int, now: int) -> None:
+    async def _open(self, live: LiveBoard, until: int, now: int, pace: Pace) -> None:
         """Make the opening that covers what came before a month, unless it is there, or something has to happen first."""
         ledger = self.parts.ledger
         known = await ledger.opening(live.id)
@@ -101,7 +108,7 @@ class Dropping(Job):
             # It came when that was not known everywhere.
             await self._announce(live, await self._earliest(live, opening.received), opening.received)
             raise _Waits("scores of earlier times came in")
-        await self._make(live, now)
+        await self._make(live, now, pace)
 
     async def _check_closed(self, live: LiveBoard, until: int) -> None:
         """See that nothing but an opening will be asked for what is dropped: windows are closed, and roll-ups need no dropped rankings."""
@@ -143,7 +150,8 @@ class Dropping(Job):
         at = until if found is None else min(found, until)
         return at - at % live.board.resolution_ms
 
-    async def _make(self, live: LiveBoard, now: int) -> None:
+    async def _make(self, live: LiveBoard, now: int, pace: Pace) -> None:
+        """Fold what the opening that is announced covers, and let it count."""
         catalog, ledger, engine, applier, writer, spool = self.parts[:6]
         await bring_together(ledger, engine, applier, writer, spool, live)
         begun = await ledger.begin_opening(live.id)
@@ -151,7 +159,7 @@ class Dropping(Job):
             # Another process has just finished it.
             return
         await self._trim(live.id)
-        opening = await write_opening(ledger, live, begun, now)
+        opening = await write_opening(ledger, live, begun, now, pace)
         await self._check_checkpoint(live, opening.positions)
         detail = {"id": live.id, "at": opening.at, "received": opening.received, "events": opening.events}
         if self._defining.locked():

@@ -9,8 +9,11 @@ the events at the next start: `events_indexed` tells how far the table goes.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
+from itertools import chain, islice
 
+from keepscore.ledgers.sqlite_part import insert
 from keepscore.scoring import Event
 
 __all__ = ["PlayerIndex"]
@@ -20,8 +23,13 @@ MAX_TAIL = 100_000
 #: Entries that one transaction writes, so that appends get their turn between two.
 CHUNK = 1000
 
+#: Entries that are sorted at a time.
+RUN = 5000
+
 #: The identity of an event within a board: writer and number.
 Position = tuple[int, int]
+#: An entry: board, player and position.
+Entry = tuple[int, str, int, int]
 
 
 class PlayerIndex:
@@ -33,8 +41,9 @@ class PlayerIndex:
         self._size = 0
         # What is being written: it is looked up as the tail is until all of it is in the table.
         self._flush: dict[tuple[int, str], list[Position]] = {}
-        self._rows: list[tuple[int, str, int, int]] = []
-        self._written = 0
+        self._left: list[Entry] = []
+        self._runs: list[list[Entry]] = []
+        self._sorted: Iterator[Entry] | None = None
 
     def load(self, connection: sqlite3.Connection) -> None:
         """Take up what the table does not have yet. O(events since it was written)."""
@@ -74,19 +83,22 @@ class PlayerIndex:
     def begin(self) -> None:
         """Set apart what is to be written; entries that come from now on wait for the next time."""
         self._flush, self._tail, self._size = self._tail, {}, 0
-        self._rows, self._written = [], 0
+        self._left = [(*key, *position) for key, found in self._flush.items() for position in found]
+        self._runs, self._sorted = [], None
 
     def write(self, connection: sqlite3.Connection) -> bool:
         """Write a chunk of it, within a transaction of the caller's; answer whether that was the last."""
-        if not self._rows:
-            self._rows = sorted((board, player, *position) for (board, player), found in self._flush.items() for position in found)
-        chunk = self._rows[self._written : self._written + CHUNK]
-        connection.executemany(self._queries["index_event"], chunk)
-        self._written += len(chunk)
-        if self._written < len(self._rows):
+        if self._left:
+            # Sorting all at once would keep everybody waiting.
+            self._runs.append(sorted(self._left[-RUN:]))
+            del self._left[-RUN:]
+            return False
+        self._sorted = self._sorted or merge(*self._runs)
+        if chunk := list(islice(self._sorted, CHUNK)):
+            insert(connection, self._queries["index_event"], chunk)
             return False
         ends: dict[tuple[int, int], int] = {}
-        for board, _, writer, n in self._rows:
+        for board, _, writer, n in chain.from_iterable(self._runs):
             ends[board, writer] = max(n, ends.get((board, writer), 0))
         connection.executemany(self._queries["indexed_upto"], [(*key, n) for key, n in ends.items()])
         return True
@@ -96,4 +108,4 @@ class PlayerIndex:
         for key, positions in () if written else self._flush.items():
             self._tail[key] = positions + self._tail.get(key, [])
             self._size += len(positions)
-        self._flush, self._rows = {}, []
+        self._flush, self._runs, self._sorted = {}, [], None

@@ -11,7 +11,6 @@ import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,14 +30,13 @@ from keepscore.ledgers.player_index import PlayerIndex
 from keepscore.ledgers.queries import named_queries
 from keepscore.ledgers.sqlite_archives import SqliteArchives
 from keepscore.ledgers.sqlite_openings import SqliteOpenings
+from keepscore.ledgers.sqlite_part import MAX_INSERT, insert
 from keepscore.ledgers.sqlite_schema import migrate
 from keepscore.ledgers.sqlite_standings import CHUNK, SqliteStandings
 from keepscore.scoring import Event
 
 __all__ = ["SqliteLedger"]
 
-#: Rows of one INSERT. Statements of every size up to this are kept prepared.
-MAX_INSERT = 200
 #: Seconds that a write waits for another process's.
 BUSY = 20.0
 #: Page cache of a connection, in KiB: checkpoints touch pages all over the standings.
@@ -190,20 +188,20 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
     # -- events ---------------------------------------------------------------------------------------------------------
 
     async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
+        sql = self._queries["append_event"]
         rows = [_row(event) for event in events]
 
         def work(connection: sqlite3.Connection) -> None:
             if claims:
                 self._claim(connection, claims, events[0].received if events else 0)
-            for start in range(0, len(rows), MAX_INSERT):
-                self._insert(connection, rows[start : start + MAX_INSERT])
+            insert(connection, sql, rows)
             self._save(connection, answers)
 
         if claims or answers or len(rows) > MAX_INSERT:
             await self._write(work)
         else:
             # A statement alone is a transaction.
-            await self._run(self._writing, lambda connection: self._insert(connection, rows))
+            await self._run(self._writing, lambda connection: insert(connection, sql, rows))
         self._index.add(events)
         self._index_if_due()
 
@@ -217,15 +215,6 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
     def _index_if_due(self) -> None:
         if self._index.due and self._indexing is None:
             self._indexing = asyncio.create_task(self._write_index())
-
-    def _insert(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> None:
-        """Insert rows with one statement.
-
-        After each statement this thread has to wait for the interpreter's lock, which the event loop holds while it works: the fewer
-        statements, the sooner is the commit.
-        """
-        head, _, values = self._queries["append_event"].rstrip(";").partition("VALUES ")
-        connection.execute(f"{head}VALUES {', '.join([values] * len(rows))}", tuple(chain.from_iterable(rows)))
 
     async def _write_index(self) -> None:
         self._index.begin()

@@ -9,7 +9,7 @@ import msgspec
 
 from keepscore.errors import LedgerUnavailable
 from keepscore.ledgers.base import TAKEN_OVER, Archive, Archived, Slot, archive_of
-from keepscore.ledgers.sqlite_part import SqlitePart
+from keepscore.ledgers.sqlite_part import SqlitePart, insert
 
 __all__ = ["SqliteArchives"]
 
@@ -35,7 +35,7 @@ class SqliteArchives(SqlitePart):
 
         def work(connection: sqlite3.Connection) -> None:
             if connection.execute(self._queries["archive_is_open"], (archive,)).fetchone()[0]:
-                connection.executemany(self._queries["write_archive"], values)
+                insert(connection, self._queries["write_archive"], values)
 
         await self._write(work)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from keepscore.errors import LedgerUnavailable
 from keepscore.ledgers.openings import Opened, OpenedRanking, Opening, opened_by, opening_of
-from keepscore.ledgers.sqlite_part import SqlitePart
+from keepscore.ledgers.sqlite_part import SqlitePart, insert
 
 __all__ = ["SqliteOpenings"]
 
@@ -46,8 +46,8 @@ class SqliteOpenings(SqlitePart):
         def work(connection: sqlite3.Connection) -> None:
             if not connection.execute(self._queries["opening_is_open"], (board_id, number)).fetchone()[0]:
                 raise LedgerUnavailable("another process has begun the same opening anew: it is finished there")
-            connection.executemany(self._queries["put_opened_ranking"], [(board_id, number, *ranking) for ranking in rankings])
-            connection.executemany(self._queries["put_opened_state"], [(board_id, number, *state) for state in states])
+            insert(connection, self._queries["put_opened_ranking"], [(board_id, number, *ranking) for ranking in rankings])
+            insert(connection, self._queries["put_opened_state"], [(board_id, number, *state) for state in states])
 
         await self._write(work)
 

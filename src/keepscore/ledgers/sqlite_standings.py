@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 import msgspec
 
 from keepscore.ledgers.base import Ahead, Checkpoint, Order, Slot
-from keepscore.ledgers.sqlite_part import SqlitePart
+from keepscore.ledgers.sqlite_part import SqlitePart, insert
 from keepscore.ordering import Row
 from keepscore.scoring import State
 
@@ -36,7 +36,7 @@ class SqliteStandings(SqlitePart):
         gone = [(board_id, *slot, player) for player, state in states if state is None]
 
         def work(connection: sqlite3.Connection) -> None:
-            connection.executemany(self._queries["put_standing"], kept)
+            insert(connection, self._queries["put_standing"], kept)
             connection.executemany(self._queries["remove_standing"], gone)
 
         await self._write(work)

@@ -93,31 +93,65 @@ local function ranks(r, desc, kind, member, score)
   return dense_rank(r, desc, score), unique
 end
 
--- The states of all players of a batch, read at once for each ranking, by player; false: not ranked.
-local function known_states(batch, routes, updates)
-  for _, r in ipairs(batch.rankings) do r.players, r.states = {}, {} end
+-- The states of all players of a batch, read at once for each ranking.
+local function read_states(batch, routes, updates)
+  local players, seen = {}, {}
+  for route in ipairs(routes) do players[route], seen[route] = {}, {} end
   for _, update in ipairs(updates) do
-    for _, position in ipairs(routes[update[6]][1]) do
+    local player, route = update[1], update[6]
+    if not seen[route][player] then
+      seen[route][player] = true
+      players[route][#players[route] + 1] = player
+    end
+  end
+  for _, r in ipairs(batch.rankings) do r.states = {} end
+  for route, given in ipairs(routes) do
+    for _, position in ipairs(given[1]) do
       local r = batch.rankings[position]
-      if r.states[update[1]] == nil then
-        r.players[#r.players + 1] = update[1]
-        r.states[update[1]] = false
+      local states = r.new and {} or read_all(r, players[route])
+      if next(r.states) == nil then
+        r.states = states
+      else
+        for player, state in pairs(states) do r.states[player] = state end
       end
     end
   end
-  for _, r in ipairs(batch.rankings) do
-    for i, state in ipairs(r.new and {} or read_all(r, r.players)) do r.states[r.players[i]] = state end
+end
+
+-- Write the states that were set aside, all of a ranking at once.
+local function write_set_aside(r)
+  local numbers, times, gone = {}, {}, {}
+  for player, old in pairs(r.aside) do
+    local score, since, member = unpack(r.states[player])
+    if r.kind == 'timed' then
+      if old ~= member then
+        times[#times + 1], times[#times + 2] = player, string.sub(member, 1, 6)
+        if old then gone[#gone + 1] = old end
+      end
+    elseif r.keeps then
+      times[#times + 1], times[#times + 2] = player, label(since)
+    end
+    numbers[#numbers + 1], numbers[#numbers + 2] = encoded(r, score, since), member
+  end
+  for _, job in ipairs({{'ZREM', r.key, gone}, {'HSET', r.times, times}, {'ZADD', r.key, numbers}}) do
+    local command, key, values = unpack(job)
+    for first = 1, #values, 1000 do call(command, key, unpack(values, first, math.min(first + 999, #values))) end
   end
 end
 
 local NOTHING = {}
+local UNEVENTFUL = {NOTHING, NOTHING}
 local answers = {}
 for b, batch in ipairs(batches) do
   local _, writer, _, upto, operator, desc, kind, _, routes, updates, scale = unpack(batch)
   local fold = folds[operator]
   local outcomes = {}
   if batch.done then updates = NOTHING end
-  known_states(batch, routes, updates)
+  read_states(batch, routes, updates)
+  -- Where nobody asks for ranks on the way, and no index of scores has to follow, only the last states matter: they are set aside.
+  local quick = true
+  for _, update in ipairs(updates) do quick = quick and not update[7] end
+  for _, r in ipairs(batch.rankings) do r.aside = quick and not r.upto and {} or nil end
   for u, update in ipairs(updates) do
     local player, set, amount, time, received, route, ranked = unpack(update)
     local positions, expiries, wholes = unpack(routes[route])
@@ -127,7 +161,7 @@ for b, batch in ipairs(batches) do
       if r.expiry > 0 and r.expiry <= received then
         -- Its time is over: it begins anew.
         expire(r, 0)
-        r.expiry, r.total, r.upto, r.states, r.pruned = 0, 0, r.upto and math.huge, {}, nil
+        r.expiry, r.total, r.upto, r.states, r.pruned, r.aside = 0, 0, r.upto and math.huge, {}, nil, r.aside and {}
       end
       if expiries[i] > r.expiry then r.expiry = expiries[i] end
       local score, since, member
@@ -161,18 +195,29 @@ for b, batch in ipairs(batches) do
         previous = rank
       end
       if updated then
-        member = write(r, player, score, since, old_score, old_member)
-        r.states[player] = {score, r.kind == 'plain' and not r.keeps and NO_TIME or since, member, true}
-        if not old_score then r.total = r.total + 1 end
+        if r.aside then
+          member = member_of(r, player, since)
+          if r.aside[player] == nil then r.aside[player] = old_member or false end
+        else
+          member = write(r, player, score, since, old_score, old_member)
+        end
+        if r.kind == 'plain' and not r.keeps then since = NO_TIME end
+        if old_score then
+          state[1], state[2], state[3], state[4] = score, since, member, true
+        else
+          r.states[player] = {score, since, member, true}
+          r.total = r.total + 1
+        end
         if asked then rank, unique = ranks(r, desc, kind, member, score) end
       end
       if unknown then updated, rank, unique = true, r.total + 1, r.total + 1 end
       if asked then changes[#changes + 1] = {score, updated, previous, rank, unique, r.total + hidden_of(r.pruned)} end
     end
-    outcomes[u] = {changes, restate}
+    outcomes[u] = changes == NOTHING and restate == NOTHING and UNEVENTFUL or {changes, restate}
   end
   if not batch.done then
     for _, r in ipairs(batch.rankings) do
+      if r.aside then write_set_aside(r) end
       if r.new or r.expiry ~= r.due or r.upto ~= r.indexed then
         list_entry(batch.list, r.field, r.expiry, r.upto, r.name, r.pruned)
         if r.expiry > 0 then expire(r, r.expiry - now) end

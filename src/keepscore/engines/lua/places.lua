@@ -17,7 +17,7 @@ local rank = desc and 'ZREVRANK' or 'ZRANK'
 local numbers = {}
 for i = 1, #players do
   local at = 5 * i
-  local state = states[i]
+  local state = states[players[i]]
   if state then
     local score = state[1]
     numbers[at - 4], numbers[at - 3] = score, state[2]

@@ -40,6 +40,16 @@ local function prefix_of(r, time)
   return head .. three_bytes(time - high * 16777216)
 end
 
+-- The member of a player in a sorted set. The last one is remembered: nearly always, a player has the same in several rankings.
+local last_time, last_reversed, last_player, last_member
+local function member_of(r, player, time)
+  if r.kind ~= 'timed' then return player end
+  if time ~= last_time or player ~= last_player or r.reversed ~= last_reversed then
+    last_time, last_reversed, last_player, last_member = time, r.reversed, player, prefix_of(r, time) .. player
+  end
+  return last_member
+end
+
 -- Score and time of a sorted set's number.
 local function decoded(r, number)
   if r.kind ~= 'composite' then return number, NO_TIME end
@@ -75,27 +85,29 @@ local function read(r, player)
   return score, since or time, member, number
 end
 
--- The same for many players at once: a list of {score, time, member} or false. Two calls, however many there are.
+-- The same for many players at once, by player: {score, time, member}, or false. Two calls, however many there are.
 local function read_all(r, players)
   local states = {}
   for first = 1, #players, 1000 do
     local last = math.min(first + 999, #players)
-    local members, prefixes = players, nil
+    local members, prefixes, times = players, nil, nil
     if r.kind == 'timed' then
       prefixes = call('HMGET', r.times, unpack(players, first, last))
       members = {}
       for i = first, last do members[i] = (prefixes[i - first + 1] or '') .. players[i] end
+    elseif r.kind == 'plain' and r.keeps then
+      times = call('HMGET', r.times, unpack(players, first, last))
     end
-    local times = r.kind == 'plain' and r.keeps and call('HMGET', r.times, unpack(players, first, last))
     local found = call('ZMSCORE', r.key, unpack(members, first, last))
     for i = first, last do
       local at = i - first + 1
       local number = found[at] and tonumber(found[at])
-      states[i] = false
       if number and not (prefixes and not prefixes[at]) then
         local score, since = decoded(r, number)
         if prefixes then since = time_of(r, prefixes[at]) elseif times then since = tonumber(times[at]) end
-        states[i] = {score, since, members[i]}
+        states[players[i]] = {score, since, members[i]}
+      else
+        states[players[i]] = false
       end
     end
   end
@@ -122,12 +134,10 @@ end
 -- Set a player's state; `old` and `old_member` are what `read` told. Answers member and number.
 local function write(r, player, score, since, old, old_member)
   local number = encoded(r, score, since)
-  local member = player
+  local member = member_of(r, player, since)
   if r.kind == 'timed' then
-    local prefix = prefix_of(r, since)
-    member = prefix .. player
     if old_member and old_member ~= member then call('ZREM', r.key, old_member) end
-    if old_member ~= member then call('HSET', r.times, player, prefix) end
+    if old_member ~= member then call('HSET', r.times, player, string.sub(member, 1, 6)) end
   elseif r.keeps then
     call('HSET', r.times, player, label(since))
   end
@@ -169,7 +179,7 @@ end
 local function offset_of(r, desc, player, score, since)
   local range = desc and 'ZREVRANGE' or 'ZRANGE'
   local number = encoded(r, score, since)
-  local member = r.kind == 'timed' and prefix_of(r, since) .. player or player
+  local member = member_of(r, player, since)
   local low, high
   local text = string.format('%.17g', number)
   if desc then

@@ -8,5 +8,9 @@
 local form, players = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
 local states = {}
-for i, state in ipairs(read_all(r, players)) do states[i] = state and {state[1], state[2]} end
+local known = read_all(r, players)
+for i, player in ipairs(players) do
+  local state = known[player]
+  states[i] = state and {state[1], state[2]}
+end
 return cmsgpack.pack(states)
