@@ -15,6 +15,7 @@ from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Batch, Gap, Outcome, Ranking, RankingEngine, Update
 from keepscore.errors import EngineUnavailable, KeepscoreError, KeyTaken, LedgerUnavailable, UnknownBoard
 from keepscore.ledgers.base import Checkpoint, Ledger
+from keepscore.openings import dropped_positions
 from keepscore.planner import Plan
 from keepscore.replay import load_engine, positions_of, restated, roll_up_player
 from keepscore.rollups import mark_of
@@ -150,12 +151,15 @@ class Applier:
         if live is None:
             return False
         if gap.applied is None and not await self._engine.adopt(live.id, live.board):
-            checkpoint = await load_engine(self._ledger, self._engine, live)
-            await self._engine.promote(live.id)
-            self.reloaded(live, checkpoint)
+            await self._reload(live)
         else:
             await self.catch_up(live)
         return True
+
+    async def _reload(self, live: LiveBoard) -> None:
+        checkpoint = await load_engine(self._ledger, self._engine, live)
+        await self._engine.promote(live.id)
+        self.reloaded(live, checkpoint)
 
     async def catch_up(self, live: LiveBoard, shadow: bool = False) -> int:
         """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
@@ -169,9 +173,14 @@ class Applier:
         raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: others did so all the time. Try again")
 
     async def _catch_up(self, live: LiveBoard, shadow: bool) -> int:
-        if live.board.rollup is not None:
-            return await self._catch_up_rollup(live, shadow)
         applied = await self._engine.applied(live.id, shadow) or {}
+        dropped = await dropped_positions(self._ledger, live) if not shadow else {}
+        if any(applied.get(writer, 0) < n for writer, n in dropped.items()):
+            # It comes from an old backup, and what it lacks is no longer among the events.
+            await self._reload(live)
+            return 0
+        if live.board.rollup is not None:
+            return await self._catch_up_rollup(live, applied, shadow)
         done = 0
         async for events in self._ledger.events(live.id, applied):
             for writer, group in groupby(events, key=lambda event: event.writer):
@@ -186,9 +195,8 @@ class Applier:
                 done += len(mine)
         return done
 
-    async def _catch_up_rollup(self, live: LiveBoard, shadow: bool) -> int:
+    async def _catch_up_rollup(self, live: LiveBoard, applied: Mapping[int, int], shadow: bool) -> int:
         """Roll up what the boards of a roll-up have recorded and it does not show."""
-        applied = await self._engine.applied(live.id, shadow) or {}
         if applied == await positions_of(self._ledger, live):
             return 0
         done = 0

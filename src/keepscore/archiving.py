@@ -18,7 +18,9 @@ from keepscore.applier import Applier
 from keepscore.catalog import LiveBoard
 from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine
 from keepscore.errors import EngineUnavailable
+from keepscore.folding import counts
 from keepscore.ledgers.base import Archived, Ledger, Slot
+from keepscore.openings import player_past
 from keepscore.ordering import KeyCodec, Ranks, Row
 from keepscore.pace import Pace, in_order
 from keepscore.replay import fold_ledger, positions_of
@@ -186,8 +188,8 @@ async def _timed(
     async for page in pages:
         rows = []
         for row in page.rows:
-            events = await ledger.player_events(live.id, row.player)
-            state = fold_all(live.board, [e for e in events if e.n <= upto.get(e.writer, 0) and ranking in live.update(e).rankings])
+            past = await player_past(ledger, live, row.player)
+            state = fold_all(live.board, [e for e in past.events if counts(live, e, ranking, upto)], past.states.get(ranking))
             if exact and (state is None or state.score != row.score):
                 # What was before the ranking was dropped and began anew does not count, but the events do not tell.
                 raise NotExact

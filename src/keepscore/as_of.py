@@ -15,9 +15,11 @@ from keepscore.answers import Standing, Top
 from keepscore.catalog import LiveBoard
 from keepscore.durations import time_of
 from keepscore.engines.base import Ranking
-from keepscore.errors import InvalidField, InvalidTime, Overloaded, UnknownWindow
+from keepscore.errors import InvalidField, InvalidTime, NotKept, Overloaded, UnknownWindow
 from keepscore.guard import moment_of
-from keepscore.ledgers.base import Ledger
+from keepscore.ledgers.base import Ledger, Slot
+from keepscore.ledgers.openings import Opening
+from keepscore.openings import expiry_in, names_in, player_past, said
 from keepscore.ordering import KeyCodec, Ranks, Row, number_rows
 from keepscore.reader import check_limit, rank_kind
 from keepscore.scoring import Event, State, amount_of, cut, fold_all, fold_for
@@ -76,11 +78,17 @@ class AsOf:
         board, fold = live.board, fold_for(live.board)
         span = span_at(board, ranking.window, moment)
         assert span is not None, "the ranking is one of the moment"
-        counts = _counting(ranking, span, moment)
-        states: dict[str, State] = {}
+        opening = await self._ledger.opening(live.id)
+        if opening is not None and span.start < opening.at and moment < opening.received:
+            raise NotKept(
+                f"how board {live.name!r} stood at {said(moment)} is not known any more: events that came before {said(opening.received)} "
+                "are folded and dropped (keep_events); ask for a later moment"
+            )
+        states, expiry = await self._opened(live, ranking, opening)
+        counts = _counting(ranking, span, moment, opening)
         late: set[str] = set()
         # A ranking whose time is over when an event comes begins anew with it.
-        began = expiry = 0
+        began = 0
         async for events in self._ledger.events(live.id, {}):
             for start in range(0, len(events), CHUNK):
                 for event in events[start : start + CHUNK]:
@@ -98,11 +106,26 @@ class AsOf:
         if 0 < expiry <= moment:
             return {}
         for player in late & states.keys():
-            found = await self._ledger.player_events(live.id, player)
-            restated = fold_all(board, [event for event in found if event.received >= began and counts(event)])
+            past = await player_past(self._ledger, live, player)
+            counted = [event for event in past.events if event.received >= began and counts(event)]
+            restated = fold_all(board, counted, None if began else past.states.get(ranking))
             assert restated is not None, "a player with a late event has events"
             states[player] = restated
+        if opening != await self._ledger.opening(live.id):
+            # What came to count meanwhile covers events that were folded, or others that were gone before.
+            return await self._fold(live, ranking, moment)
         return states
+
+    async def _opened(self, live: LiveBoard, ranking: Ranking, opening: Opening | None) -> tuple[dict[str, State], int]:
+        """What dropped events have left of a ranking, and until when it stays."""
+        states: dict[str, State] = {}
+        names = await names_in(self._ledger, live, opening) if opening is not None else {}
+        slot = next((slot for slot, (name, _) in names.items() if name == ranking), None)
+        if opening is None or slot is None:
+            return states, 0
+        async for rows in self._ledger.opened_states(live.id, opening.number):
+            states |= {row.player: State(row.score, row.since) for row in rows if Slot(*row[1:4]) == slot}
+        return states, expiry_in(live, opening, names[slot][1])
 
 
 def _ranking_at(live: LiveBoard, window: str | None, segment: str | None, moment: int) -> Ranking:
@@ -115,12 +138,12 @@ def _ranking_at(live: LiveBoard, window: str | None, segment: str | None, moment
         raise UnknownWindow(f"board {live.name!r} had no season at that moment") from None
 
 
-def _counting(ranking: Ranking, span: Span, moment: int) -> Callable[[Event], bool]:
-    """Whether an event counts in a ranking, and had come by a moment."""
+def _counting(ranking: Ranking, span: Span, moment: int, opening: Opening | None) -> Callable[[Event], bool]:
+    """Whether an event counts in a ranking, had come by a moment, and is not in an opening."""
     name, _, value = ranking.segment.partition(":")
 
     def counts(event: Event) -> bool:
-        if event.received > moment or not span.start <= event.at < span.end:
+        if event.received > moment or not span.start <= event.at < span.end or (opening is not None and opening.covers(event)):
             return False
         return not name or (event.segments or {}).get(name) == value
 

@@ -9,10 +9,13 @@ import msgspec
 
 from keepscore.durations import duration_ms
 
-__all__ = ["INACTIVITY_FIELDS", "Inactivity", "inactivity_from"]
+__all__ = ["INACTIVITY_FIELDS", "PREFIX", "Inactivity", "inactivity_from", "is_loss"]
 
 #: The shortest time between two losses (milliseconds).
 MIN_EVERY = 60_000
+
+#: What the game ids of losses begin with; the moment follows, in milliseconds.
+PREFIX = "inactivity:"
 
 #: What each field of an inactivity means.
 INACTIVITY_FIELDS: dict[str, str] = {
@@ -30,6 +33,11 @@ class Inactivity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lose: int | float
     every: str
     floor: int | float | None = None
+
+
+def is_loss(kind: str, game_id: str | None) -> bool:
+    """Whether an event of that kind and game id is a loss, and not a score of the player's own."""
+    return kind == "increment" and (game_id or "").startswith(PREFIX)
 
 
 def inactivity_from(data: Any) -> Inactivity:

@@ -85,6 +85,9 @@ MAX_KEEP_TOP = 10**12
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
 MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "rollup", "resets", "keep_top")
 
+#: Those of them that change states, and not only their order, or their names.
+STATES = tuple(field for field in MEANING if field not in ("ties", "resets", "keep_top"))
+
 _WINDOWS: tuple[str, ...] = get_args(WindowName)
 _KEY_FIELDS = ("board", "start", "end")
 _SEGMENT_KEY_FIELDS = (*_KEY_FIELDS, "segment", "value")
@@ -387,7 +390,14 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
 
     def same_meaning(self, other: Board) -> bool:
         """Whether rankings made for one definition are right for the other."""
-        if any(getattr(self, field) != getattr(other, field) for field in MEANING):
+        return self._same(other, MEANING)
+
+    def same_states(self, other: Board) -> bool:
+        """Whether events make the same states by one definition and by the other."""
+        return self._same(other, STATES)
+
+    def _same(self, other: Board, fields: tuple[str, ...]) -> bool:
+        if any(getattr(self, field) != getattr(other, field) for field in fields):
             return False
         calendar = [(name, w.start, w.end, w.cron) for name, w in self.periods.items()]
         return calendar == [(name, w.start, w.end, w.cron) for name, w in other.periods.items()]

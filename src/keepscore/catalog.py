@@ -105,6 +105,11 @@ class LiveBoard:
         #: Its ranking for each ranking that it is made from.
         self._targets: dict[Ranking, Ranking] = {}
 
+    @property
+    def taken_from(self) -> int:
+        """The time from which on it takes scores: what was before is folded, and dropped."""
+        return 0 if self._catalog is None else self._catalog.taken_from.get(self.id, 0)
+
     def shown_at(self, now: int) -> Callable[[int], Score]:
         """How scores that an engine keeps are shown at a moment."""
         shown, half_life = self.board.shown, self.half_life
@@ -182,7 +187,7 @@ class LiveBoard:
         records = [self._catalog[name].record for name in self.board.rollup.of]
         if self._parts[0] != [record[:2] for record in records]:
             plain = [record._replace(board=replace(record.board, windows=window, segments=[], also=[])) for record in records]
-            self._parts = [record[:2] for record in records], [LiveBoard(record) for record in plain]
+            self._parts = [record[:2] for record in records], [LiveBoard(record, self._catalog) for record in plain]
             self._targets = {}
         return self._parts[1]
 
@@ -232,6 +237,8 @@ class Catalog:
         self._boards: dict[str, LiveBoard] = {}
         #: The roll-ups that are made from each board that has some.
         self._rollups: dict[str, list[LiveBoard]] = {}
+        #: The time from which on boards take scores, by their numbers, where earlier events are dropped.
+        self.taken_from: dict[int, int] = {}
 
     def __iter__(self) -> Iterator[LiveBoard]:
         return iter(sorted(self._boards.values(), key=lambda live: live.name))

@@ -18,6 +18,8 @@ __all__ = ["SETTINGS", "Setting", "Settings", "boards_from_file", "load_settings
 
 #: The file that is read where none is named and it exists.
 DEFAULT_FILE = "keepscore.toml"
+#: A day, in milliseconds.
+DAY = 86_400_000
 
 
 class Setting(NamedTuple):
@@ -47,6 +49,12 @@ SETTINGS: dict[str, Setting] = {
     "ledger.url": Setting(
         str, "sqlite:///data/keepscore.db", "where events are kept", "sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
     ),
+    "ledger.keep_events": Setting(
+        str,
+        "forever",
+        "how long events are kept after they have come; then they are folded and dropped, a month at a time",
+        "forever, or a duration from 31d, such as '400d'",
+    ),
     "ledger.keep_keys": Setting(str, "7d", "how long idempotency keys are remembered", "a duration from 1m to 3650d, such as '7d'"),
 }
 
@@ -61,6 +69,7 @@ class Settings(NamedTuple):
     default_board: str
     engine: str
     ledger: str
+    keep_events: str
     keep_keys: str
     boards: list[Board]
 
@@ -88,6 +97,7 @@ def load_settings(
         default_board=values["server.default_board"],
         engine=values["engine.url"],
         ledger=values["ledger.url"],
+        keep_events=values["ledger.keep_events"],
         keep_keys=values["ledger.keep_keys"],
         boards=boards,
     )
@@ -176,7 +186,9 @@ def _checked(name: str, value: Any, where: str) -> Any:
     elif name == "server.workers":
         right = right and 1 <= value <= 256
     elif name == "ledger.keep_keys":
-        right = right and _is_duration(value)
+        right = right and _is_duration(value, 60_000)
+    elif name == "ledger.keep_events":
+        right = right and (value == "forever" or _is_duration(value, 31 * DAY))
     elif setting.kind is str:
         right = right and bool(value)
     if not right:
@@ -184,8 +196,8 @@ def _checked(name: str, value: Any, where: str) -> Any:
     return value
 
 
-def _is_duration(text: str) -> bool:
+def _is_duration(text: str, least: int) -> bool:
     try:
-        return 60_000 <= duration_ms(text) <= 3650 * 86_400_000
+        return least <= duration_ms(text) <= 3650 * DAY
     except ValueError:
         return False

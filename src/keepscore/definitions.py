@@ -16,9 +16,10 @@ from keepscore.board_checks import brief
 from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard, check_links, check_rollup
 from keepscore.engines.base import InProcessEngine, RankingEngine
-from keepscore.errors import BoardInUse, EngineUnavailable, InvalidBoard, VersionConflict
+from keepscore.errors import BoardInUse, EngineUnavailable, EventsDropped, InvalidBoard, VersionConflict
 from keepscore.keeper import Keeper
 from keepscore.ledgers.base import Checkpoint, Ledger, check_version
+from keepscore.openings import said
 from keepscore.quiet import Quiet
 from keepscore.reader import Reader
 from keepscore.replay import Progress, load_engine, load_from_events
@@ -58,7 +59,7 @@ class Definitions:
         self._keeper = keeper
         self._reader = reader
         self._clock = clock
-        self._defining = asyncio.Lock()
+        self._defining = keeper.defining
         #: Definitions whose rankings are not there yet, and since when.
         self._missing: dict[tuple[int, int], int] = {}
 
@@ -66,6 +67,7 @@ class Definitions:
         """Take up what the ledger knows and what was configured, and see that the engine has the rankings."""
         for record in await self._ledger.boards():
             self._catalog.put(record)
+        self._catalog.taken_from = await self._ledger.taken_from()
         boards = {board.name: board for board in configured}
         if len(boards) < len(configured):
             raise InvalidBoard(f"a board is defined twice: {', '.join(sorted(board.name for board in configured))}")
@@ -224,6 +226,7 @@ class Definitions:
             )
         if old is not None and (old.board.rollup is None) != (board.rollup is None):
             raise InvalidBoard(f"board {board.name!r}: rollup cannot be given to a board, or taken from it: make a new board")
+        await self._check_dropped(board, old)
         boards = {live.name: live.board for live in self._catalog} | dict(changes)
         await self._engine.check(board, list(boards.values()))
         for other in boards.values():
@@ -231,6 +234,22 @@ class Definitions:
                 check_links(other, boards)
             if other.rollup is not None and board.name in (other.name, *other.rollup.of):
                 check_rollup(other, boards)
+
+    async def _check_dropped(self, board: Board, old: LiveBoard | None) -> None:
+        """Refuse a definition that would need events that are dropped, or about to be."""
+        dropped = await self._ledger.taken_from()
+        if old is not None and old.id in dropped and not old.board.same_states(board):
+            raise EventsDropped(
+                f"board {board.name!r} cannot mean something else any more: its events of before {said(dropped[old.id])} are folded and "
+                "dropped (keep_events), and another operator, order, calendar or segmentation would need them: make a new board"
+            )
+        for name in board.rollup.of if board.rollup else ():
+            part = self._catalog.get(name)
+            if part is not None and part.id in dropped and board.rollup and board.rollup.window in part.ttls:
+                raise EventsDropped(
+                    f"board {board.name!r}: rollup cannot be used; the {board.rollup.window} rankings of board {name!r} expire, and its "
+                    f"events of before {said(dropped[part.id])} are dropped (keep_events)"
+                )
 
     async def _mark_rollups(self, live: LiveBoard) -> None:
         """Note that the roll-ups of a board have to be made anew, before it means something else."""

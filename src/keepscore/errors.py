@@ -22,6 +22,7 @@
     ├── MethodNotAllowed
     ├── Conflict
     │   ├── BoardInUse              a roll-up is made from it
+    │   ├── EventsDropped           a definition that needs them
     │   ├── RolledUp                a roll-up takes nothing itself
     │   ├── NotIncrementable
     │   ├── NothingToUndo           no reset, or one whose grace is over
@@ -54,6 +55,7 @@ __all__ = [
     "ConfigError",
     "Conflict",
     "EngineUnavailable",
+    "EventsDropped",
     "IdempotencyKeyReused",
     "InvalidBoard",
     "InvalidField",
@@ -195,6 +197,10 @@ class Conflict(KeepscoreError):
 
 class BoardInUse(Conflict):
     """Another board is made from this one."""
+
+
+class EventsDropped(Conflict):
+    """Another definition would need events that were dropped."""
 
 
 class RolledUp(Conflict):

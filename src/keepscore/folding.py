@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from keepscore.catalog import LiveBoard, Route
 from keepscore.engines.base import Ranking
-from keepscore.ledgers.base import Ledger
+from keepscore.ledgers.base import Ledger, Slot
+from keepscore.ledgers.openings import Opening
+from keepscore.openings import expiry_in, names_in, player_past
 from keepscore.scoring import Event, State, fold_all, fold_for
 from keepscore.windows import FOREVER
 
@@ -49,6 +51,8 @@ class Folder:
         #: Whose states were not folded here.
         self._taken: set[tuple[Ranking, str]] = set()
         self.events = 0
+        #: When players last scored before the first of the events, where an opening tells.
+        self.own: dict[tuple[Ranking, str], int] = {}
         #: Routes of events without segments, and those of them whose last event is not taken down yet.
         self.shared: dict[int, _Shared] = {}
         self.behind: list[_Shared] = []
@@ -57,6 +61,27 @@ class Folder:
         """Begin with a state that was folded before."""
         self.states.setdefault(ranking, {})[player] = state
         self._taken.add((ranking, player))
+
+    async def open_with(self, ledger: Ledger, opening: Opening, start: int = 0, end: int = FOREVER) -> None:
+        """Begin with the states of an opening: of the windows that hold a moment from `start` up to, not including, `end`. O(states)."""
+        names = await names_in(ledger, self.live, opening)
+        kept = {slot: found for slot, found in names.items() if start <= found[1].moment < end}
+        for ranking, place in kept.values():
+            self.expiries[ranking] = expiry_in(self.live, opening, place)
+        tables = {slot: self._states(ranking) for slot, (ranking, _) in kept.items()}
+        async for rows in ledger.opened_states(self.live.id, opening.number):
+            for player, window, window_id, segment, score, since, own in rows:
+                slot = Slot(window, window_id, segment)
+                if slot in tables:
+                    tables[slot][player] = State(score, since)
+                    if own is not None:
+                        self.own[kept[slot][0], player] = own
+
+    def pass_over(self, event: Event) -> None:
+        """See that an event came which is not folded here: rankings begin anew with it, and stay for it, as with others."""
+        if self.live.ttls:
+            self._catch_up()
+            self._expire(self.live.route(event.at, event.segments), event.received, event, None)
 
     def add(self, events: Iterable[Event], known: Known | None = None) -> None:
         """Fold events into all of their rankings but those in which one is `known`."""
@@ -131,14 +156,14 @@ class Folder:
         """Whether an event is of the time of the last one in a state that does not tell whose that was: which of them comes first?"""
         return self.live.board.operator == "last" and state is not None and at == state.since and (ranking, player) in self._taken
 
-    async def settle(self, ledger: Ledger, upto: Positions) -> None:
-        """Restate the players with late events."""
+    async def settle(self, ledger: Ledger, upto: Positions, only: Callable[[Event], bool] | None = None) -> None:
+        """Restate the players with late events, from all of their events or `only` some."""
         for ranking, player in sorted(self.late):
             if player in self.states[ranking]:
-                events = await ledger.player_events(self.live.id, player)
+                past = await player_past(ledger, self.live, player)
                 since = self.began.get(ranking, 0)
-                counted = [e for e in events if e.received >= since and counts(self.live, e, ranking, upto)]
-                state = fold_all(self.live.board, counted)
+                counted = [e for e in past.events if e.received >= since and counts(self.live, e, ranking, upto) and (not only or only(e))]
+                state = fold_all(self.live.board, counted, None if since else past.states.get(ranking))
                 assert state is not None, "a player with a late event has events"
                 self.states[ranking][player] = state
 

@@ -24,7 +24,17 @@ from keepscore.errors import (
 )
 from keepscore.scoring import Kind
 
-__all__ = ["Submission", "check_decaying", "check_key", "check_name", "check_open", "check_player", "check_submission", "moment_of"]
+__all__ = [
+    "Submission",
+    "check_decaying",
+    "check_key",
+    "check_name",
+    "check_open",
+    "check_player",
+    "check_submission",
+    "check_taken",
+    "moment_of",
+]
 
 #: Bytes of a player id, of a game id, of an idempotency key.
 MAX_ID = 128
@@ -81,6 +91,8 @@ def check_submission(
     else:
         number = _stored(live, kind, amount)
     moment = now if at is None else _moment(at, now)
+    if at is not None:
+        check_taken(live, moment)
     route = live.route(moment, _checked_segments(live, segments) if segments else None)
     # Nearly always the windows of the event's time are the ones that are open now.
     if moment != now and not backfill and route.spans is not live.position(now).spans:
@@ -169,6 +181,15 @@ def _moment(at: datetime | str, now: int) -> int:
     if ms < MIN_AT:
         raise InvalidTime(f"at = {str(at)!r} lies before 1970-01-01, the earliest time that is taken")
     return ms
+
+
+def check_taken(live: LiveBoard, moment: int) -> None:
+    """Raise InvalidTime for a time whose events are dropped, or about to be."""
+    if moment < live.taken_from:
+        raise InvalidTime(
+            f"at = {_text(moment)} is too early: board {live.name!r} takes scores from {_text(live.taken_from)} on, as the events of "
+            "before are folded and dropped (keep_events)"
+        )
 
 
 def check_open(live: LiveBoard, route: Route, moment: int, now: int) -> None:

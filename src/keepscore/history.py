@@ -7,6 +7,8 @@ import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from msgspec import UNSET, UnsetType
+
 from keepscore.answers import (
     BestPlace,
     BoardEvent,
@@ -26,6 +28,8 @@ from keepscore.engines.base import Ranking, RankingEngine
 from keepscore.errors import InvalidPage, UnknownWindow
 from keepscore.guard import check_player
 from keepscore.ledgers.base import Archive, Ledger
+from keepscore.ledgers.openings import Opening
+from keepscore.openings import PlayerPast, player_past
 from keepscore.ordering import Place, percentile
 from keepscore.past import final_archives
 from keepscore.pruning import rankings_of
@@ -105,7 +109,7 @@ async def player_history(
     wanted = [one.ranking for one in known if one.in_engine and (one.archive is None or one.archive.id not in rows)]
     source = rankings_of(engine, ledger, live)
     live_places = dict(zip(wanted, await asyncio.gather(*(source.place(ranking, player) for ranking in wanted)), strict=True))
-    events: list[Event] | None = None
+    past: PlayerPast | None = None
     history: list[PastPlace] = []
     best: tuple[tuple[int, int, int], BestPlace] | None = None
     for one in known:
@@ -125,10 +129,10 @@ async def player_history(
             if place.error is None and (best is None or merit < best[0]):
                 best = merit, BestPlace(one.span.id, rank, shown(place.score))
         elif archive is not None and archive.kept < archive.players:
-            if events is None:
-                events = await ledger.player_events(live.id, player)
-            counted = [e for e in events if e.received <= archive.taken and one.span.start <= e.at < one.span.end]
-            state = fold_all(live.board, counted)
+            if past is None:
+                past = await player_past(ledger, live, player)
+            counted = [e for e in past.events if e.received <= archive.taken and one.span.start <= e.at < one.span.end]
+            state = fold_all(live.board, counted, past.states.get(one.ranking))
             if state is not None:
                 beyond = PastPlace(one.span.id, *_times(one.span), one.state(now), None, shown(state.score), archive.players, None)
                 history.append(beyond)
@@ -151,9 +155,15 @@ async def player_events(ledger: Ledger, live: LiveBoard, player: str, limit: int
     """A player's events on a board as they came in, the newest first. O(all events of the player)."""
     check_player(player)
     _check_limit(limit, MAX_EVENTS)
-    found = await ledger.player_events(live.id, player)
+    opening = await ledger.opening(live.id)
+    found = [event for event in await ledger.player_events(live.id, player) if opening is None or not opening.covers(event)]
     found.sort(key=lambda event: (event.received, event.writer, event.n), reverse=True)
-    return PlayerEvents(live.name, player, len(found), [_recorded(live, event) for event in found[:limit]])
+    return PlayerEvents(live.name, player, len(found), [_recorded(live, event) for event in found[:limit]], _complete_from(opening))
+
+
+def _complete_from(opening: Opening | None) -> datetime | UnsetType:
+    """Since when all events that came are there, where earlier ones were dropped."""
+    return UNSET if opening is None else time_of(opening.received)
 
 
 async def board_events(ledger: Ledger, live: LiveBoard, cursor: str | None, limit: int) -> BoardEvents:
@@ -163,15 +173,20 @@ async def board_events(ledger: Ledger, live: LiveBoard, cursor: str | None, limi
         raise InvalidPage(f"cursor = {cursor[:40]!r} is not one that this service gave: take next_cursor as it is")
     writer, n = map(int, (cursor or "0-0").split("-"))
     positions = await ledger.positions(live.id)
+    opening = await ledger.opening(live.id)
     found: list[Event] = []
     async for events in ledger.events(live.id, {other: _END if other < writer else n for other in positions if other <= writer}):
-        found += events
-        if len(found) >= limit:
+        found += [event for event in events if opening is None or not opening.covers(event)]
+        # Where the last ones may have been dropped, positions do not tell whether there are more.
+        if len(found) > limit or (len(found) == limit and opening is None):
             break
     page = found[:limit]
     last = (page[-1].writer, page[-1].n) if page else (writer, n)
-    more = f"{last[0]}-{last[1]}" if any(position > last for position in positions.items()) else None
-    return BoardEvents(live.name, sum(positions.values()), [BoardEvent(event.player, *_fields(live, event)) for event in page], more)
+    is_more = any(position > last for position in positions.items()) if opening is None else len(found) > limit
+    more = f"{last[0]}-{last[1]}" if is_more else None
+    total = sum(positions.values()) - (0 if opening is None else opening.events)
+    told = [BoardEvent(event.player, *_fields(live, event)) for event in page]
+    return BoardEvents(live.name, total, told, more, _complete_from(opening))
 
 
 def _recorded(live: LiveBoard, event: Event) -> RecordedEvent:

@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from msgspec import UNSET
 
 from keepscore.answers import BatchReceipt
-from keepscore.board_inactivity import Inactivity
+from keepscore.board_inactivity import PREFIX, Inactivity, is_loss
 from keepscore.boards import Board
 from keepscore.catalog import LiveBoard
 from keepscore.durations import duration_ms
 from keepscore.engines.base import Ranking, RankingEngine
 from keepscore.guard import check_submission
 from keepscore.ledgers.base import Claim, Ledger
+from keepscore.openings import player_past
 from keepscore.ordering import Row
 from keepscore.scoring import Event
 from keepscore.tickets import Ticket
@@ -29,8 +30,6 @@ from keepscore.writer import Writer
 
 __all__ = ["lose_for_inactivity"]
 
-#: What the game ids of losses begin with; the moment follows, in milliseconds.
-PREFIX = "inactivity:"
 #: Players that are looked at at a time.
 CHUNK = 1000
 
@@ -45,9 +44,10 @@ async def lose_for_inactivity(writer: Writer, ledger: Ledger, engine: RankingEng
     floor = _floor(live.board, rule)
     recorded = 0
     async for row in _candidates(engine, ranking, now - min(duration_ms(rule.after), duration_ms(rule.every)), floor):
-        events = [event for event in await ledger.player_events(live.id, row.player) if event.at >= start]
+        past = await player_past(ledger, live, row.player)
+        events = [event for event in past.events if event.at >= start]
         score = row.score
-        for due in _due(rule, events, now):
+        for due in _due(rule, events, past.own.get(ranking), max(past.at, live.taken_from), now):
             amount = min(live.board.points(rule.lose), score - floor)
             if amount <= 0:
                 break
@@ -74,18 +74,21 @@ async def _candidates(engine: RankingEngine, ranking: Ranking, upto: int, floor:
         page = await engine.page_after(ranking, page.rows[-1], CHUNK)
 
 
-def _due(rule: Inactivity, events: Iterable[Event], now: int) -> list[int]:
-    """The moments since a player's last own event at which a loss was due and is not recorded."""
-    own, losses = [], set()
+def _due(rule: Inactivity, events: Iterable[Event], dropped: int | None, since: int, now: int) -> list[int]:
+    """The moments since a player's last own event, a `dropped` one maybe, at which a loss was due and is not recorded.
+
+    Losses from before `since` are in what dropped events have left.
+    """
+    own, losses = [] if dropped is None else [dropped], set()
     for event in events:
-        if event.kind == "increment" and (event.game_id or "").startswith(PREFIX):
+        if is_loss(event.kind, event.game_id):
             losses.add(event.at)
         else:
             own.append(event.at)
     if not own:
         return []
     first, every = max(own) + duration_ms(rule.after), duration_ms(rule.every)
-    return [due for due in range(first, now + 1, every) if due not in losses]
+    return [due for due in range(first, now + 1, every) if due >= since and due not in losses]
 
 
 async def _lose(writer: Writer, live: LiveBoard, player: str, amount: int, due: int, now: int) -> BatchReceipt:

@@ -23,6 +23,7 @@ from keepscore.jobs.baselines import Baselines
 from keepscore.jobs.checking import Checking
 from keepscore.jobs.checkpoints import Checkpoints
 from keepscore.jobs.closing import Closing
+from keepscore.jobs.dropping import Dropping
 from keepscore.jobs.gaps import Gaps
 from keepscore.jobs.losses import Losses
 from keepscore.jobs.pruning import Pruning
@@ -106,6 +107,8 @@ class Keeper:
 
     def __init__(self, parts: Parts, refresh: Callable[[], Awaitable[None]], prune: Callable[[], Awaitable[None]]) -> None:
         self._parts = parts
+        #: Held while a definition changes.
+        self.defining = asyncio.Lock()
         catching_up = CatchingUp(parts)
         self._checkpoints = Checkpoints(parts, lambda: not catching_up.together)
         jobs: list[Job] = [
@@ -118,6 +121,7 @@ class Keeper:
             self._checkpoints,
             Keys(parts),
             Partitions(parts),
+            Dropping(parts, self.defining, self._checkpoint_in_turn),
             Checking(parts),
         ]
         if parts.is_shared:
@@ -135,6 +139,12 @@ class Keeper:
     async def checkpoint(self) -> None:
         """Bring the checkpoints of all boards up to date."""
         await self._checkpoints.run(self._parts.clock())
+
+    async def _checkpoint_in_turn(self) -> None:
+        """The same, but not while the job does it."""
+        (task,) = [task for task in self._tasks if task.job is self._checkpoints]
+        async with task.lock:
+            await self.checkpoint()
 
     def start(self) -> None:
         """Begin to look after things."""

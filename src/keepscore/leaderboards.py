@@ -81,8 +81,11 @@ class Leaderboards(Lookback, Upkeep):
     [(1, 'bob', 1700), (2, 'alice', 1500)]
     """
 
-    def __init__(self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int], keep_keys: str) -> None:
+    def __init__(
+        self, ledger: str, engine: str, boards: Iterable[Board], clock: Callable[[], int], keep_keys: str, keep_events: str
+    ) -> None:
         self.clock = clock
+        self._keep_events = None if keep_events == "forever" else duration_ms(keep_events)
         self._keep_keys = duration_ms(keep_keys)
         self._engine = engine_from_url(engine, clock)
         self.ledger = ledger_from_url(ledger, shared=not isinstance(self._engine, InProcessEngine))
@@ -99,12 +102,14 @@ class Leaderboards(Lookback, Upkeep):
         boards: Iterable[Board] = (),
         clock: Callable[[], int] = now_ms,
         keep_keys: str = "7d",
+        keep_events: str = "forever",
     ) -> Leaderboards:
         """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
 
-        `keep_keys` is how long idempotency keys are remembered.
+        `keep_keys` is how long idempotency keys are remembered, and `keep_events` how long events are kept before they are folded and
+        dropped.
         """
-        return cls(ledger, engine, boards, clock, keep_keys)
+        return cls(ledger, engine, boards, clock, keep_keys, keep_events)
 
     async def __aenter__(self) -> Leaderboards:
         number = await self.ledger.open(self.clock())
@@ -118,7 +123,10 @@ class Leaderboards(Lookback, Upkeep):
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
             self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
             self._as_of = AsOf(self.ledger, self.clock, self.reader.names)
-            parts = Parts(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock, self._keep_keys)
+            parts = Parts(
+                *(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock),
+                *(self._keep_keys, self._keep_events),
+            )
             self._keeper = Keeper(parts, self._refresh, lambda: self._care.prune())
             self._definitions = Definitions(
                 self._catalog, self.ledger, self._engine, self._applier, self._writer.quiet, self._keeper, self.reader, self.clock
@@ -143,6 +151,7 @@ class Leaderboards(Lookback, Upkeep):
     async def _refresh(self) -> None:
         """Take up what other processes have changed."""
         await self._definitions.refresh()
+        self._catalog.taken_from = await self.ledger.taken_from()
         await self._learn_names()
 
     async def _learn_names(self) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Ranking, RankingEngine, Update
 from keepscore.errors import EngineUnavailable, InvalidScore, NotIncrementable, Unavailable, UnknownBoard
-from keepscore.guard import Submission, check_decaying, check_open
+from keepscore.guard import Submission, check_decaying, check_open, check_taken
 from keepscore.ledgers.base import Ledger
 from keepscore.replay import restated
 from keepscore.scoring import Event, Kind
@@ -48,6 +48,9 @@ class Planner:
         self._made = {}
         if live is not self._catalog.get(live.name):
             live, submission = self._redirected(submission)
+        if submission.at != submission.received:
+            # While it waited, that may have changed.
+            check_taken(live, submission.at)
         if not live.board.also and submission.kind == "score" and live.board.operator != "sum" and not self._increments:
             # Nearly all submissions: no board but their own, and no score that they depend on.
             event, update = self._event(live, submission, "score", submission.amount, ranked)
@@ -85,8 +88,10 @@ class Planner:
         """What a submission means on a board: kind and amount of the event."""
         board = target.board
         route = submission.route if own else target.route(submission.at, submission.segments)
-        if not own and not submission.backfill:
-            check_open(target, route, submission.at, submission.received)
+        if not own:
+            check_taken(target, submission.at)
+            if not submission.backfill:
+                check_open(target, route, submission.at, submission.received)
         kind, amount = submission.kind, submission.amount
         if target.half_life is not None:
             return _decaying_amount(target, kind, amount, own)

@@ -17,6 +17,8 @@ from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine
 from keepscore.folding import Folder, Positions, States, counts
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
+from keepscore.ledgers.openings import Opening
+from keepscore.openings import player_past
 from keepscore.pace import Pace
 from keepscore.rollups import mark_of
 from keepscore.scoring import Event, State, fold_all
@@ -60,7 +62,7 @@ class Folded(NamedTuple):
 
 
 async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Ranking, upto: Positions) -> State | None:
-    """A player's state in one ranking, from the events up to the given positions.
+    """A player's state in one ranking, from the events up to the given positions, and from all that were dropped.
 
     O(events of the player), but O(events of the board) where rankings expire: what was before an expiry does not count.
     """
@@ -68,8 +70,8 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
         return (await roll_up_player(ledger, live, live.parts, player)).get(ranking)
     if ranking.window in live.ttls:
         return (await fold_ledger(ledger, live, upto)).states.get(ranking, {}).get(player)
-    events = await ledger.player_events(live.id, player)
-    return fold_all(live.board, [event for event in events if counts(live, event, ranking, upto)])
+    past = await player_past(ledger, live, player)
+    return fold_all(live.board, [event for event in past.events if counts(live, event, ranking, upto)], past.states.get(ranking))
 
 
 async def fold_ledger(
@@ -81,17 +83,31 @@ async def fold_ledger(
     end: int = FOREVER,
     pace: Pace | None = None,
 ) -> Folded:
-    """The fold of a board's events up to the given positions. O(events), and all states are in memory.
+    """The fold of a board's events up to the given positions, and of all that were dropped. O(events), and all states are in memory.
 
     With `start` and `end`, only of the events whose time lies between: windows within these are as they are, others are in part. Where
     nobody waits for it, it goes at a `pace`.
     """
     if live.board.rollup is not None:
         return await _fold_parts(ledger, live, upto)
-    folder = Folder(live)
-    pace = pace or Pace.without_pauses()
+    while True:
+        opening = await ledger.opening(live.id)
+        folder = Folder(live)
+        if opening is not None:
+            await folder.open_with(ledger, opening, start, end)
+        await _fold_events(ledger, folder, opening, upto, progress, start, end, pace or Pace.without_pauses())
+        await folder.settle(ledger, upto)
+        # What came to count meanwhile covers events that were folded, or others that were gone before.
+        if opening == await ledger.opening(live.id):
+            return Folded(folder.states, folder.expiries, folder.events)
+
+
+async def _fold_events(
+    ledger: Ledger, folder: Folder, opening: Opening | None, upto: Positions, progress: Progress, start: int, end: int, pace: Pace
+) -> None:
+    dropped = opening.events if opening is not None else 0
     total = sum(upto.values())
-    chunks = ledger.events(live.id, {})
+    chunks = ledger.events(folder.live.id, {})
     waiting = asyncio.ensure_future(anext(chunks, None))
     try:
         while (events := await waiting) is not None:
@@ -99,15 +115,15 @@ async def fold_ledger(
             waiting = asyncio.ensure_future(anext(chunks, None))
             await asyncio.sleep(0)
             counted = [event for event in events if start <= event.at < end and event.n <= upto.get(event.writer, 0)]
+            if opening is not None:
+                counted = [event for event in counted if not opening.covers(event)]
             for first in range(0, len(counted), TURN):
                 pace.begin()
                 folder.add(counted[first : first + TURN])
                 await pace.rest()
-            progress("folding events", folder.events, total)
+            progress("folding events", dropped + folder.events, total)
     finally:
         waiting.cancel()
-    await folder.settle(ledger, upto)
-    return Folded(folder.states, folder.expiries, folder.events)
 
 
 async def positions_of(ledger: Ledger, live: LiveBoard) -> dict[int, int]:
@@ -137,11 +153,12 @@ async def roll_up_player(ledger: Ledger, live: LiveBoard, parts: list[LiveBoard]
     """A player's states in all rankings of a roll-up, from all events there are. O(events of the player)."""
     found: dict[Ranking, list[tuple[str, State]]] = {}
     for part in parts:
-        events: dict[Ranking, list[Event]] = {}
-        for event in await ledger.player_events(part.id, player):
+        past = await player_past(ledger, part, player)
+        events: dict[Ranking, list[Event]] = {ranking: [] for ranking in past.states}
+        for event in past.events:
             events.setdefault(part.route(event.at, None).rankings[0], []).append(event)
         for ranking, own in events.items():
-            state = fold_all(part.board, own)
+            state = fold_all(part.board, own, past.states.get(ranking))
             assert state is not None, "there are events"
             found.setdefault(live.target(part, ranking), []).append((part.name, state))
     return {ranking: live.rolled_up(states) for ranking, states in found.items()}

@@ -108,12 +108,16 @@ class RecordedEvent(msgspec.Struct, gc=False):
 
 
 class PlayerEvents(msgspec.Struct):
-    """A player's events on a board, the newest first. `total` counts all of them."""
+    """A player's events on a board, the newest first. `total` counts all of them.
+
+    `complete_from`, where there is one, says since when: of those that came earlier, some were dropped.
+    """
 
     board: str
     player_id: str
     total: int
     events: list[RecordedEvent]
+    complete_from: datetime | UnsetType = UNSET
 
 
 class BoardEvent(msgspec.Struct, gc=False):
@@ -132,12 +136,16 @@ class BoardEvent(msgspec.Struct, gc=False):
 
 
 class BoardEvents(msgspec.Struct):
-    """Some of a board's events, in the order of writer and number. `total` counts all of them."""
+    """Some of a board's events, in the order of writer and number. `total` counts all of them.
+
+    `complete_from`, where there is one, says since when: of those that came earlier, some were dropped.
+    """
 
     board: str
     total: int
     events: list[BoardEvent]
     next_cursor: str | None
+    complete_from: datetime | UnsetType = UNSET
 
 
 class Rebuild(msgspec.Struct):

@@ -134,10 +134,13 @@ def _decaying(half_life: HalfLife, fold: Fold) -> Fold:
     return decaying
 
 
-def fold_all(board: Board, events: Iterable[Event]) -> State | None:
-    """The state of one player in one ranking from all of that player's events there, given in any order. O(n log n)."""
+def fold_all(board: Board, events: Iterable[Event], state: State | None = None) -> State | None:
+    """The state of one player in one ranking from all of that player's events there, given in any order. O(n log n).
+
+    Of events that were dropped, the `state` that they have left; the others are later. One that is not, though nobody takes such, is
+    passed over where the order matters.
+    """
     fold = fold_for(board)
-    state: State | None = None
     for event in sorted(events, key=lambda e: (cut(board, e.at), e.writer, e.n)):
-        state = fold(state, event.kind, amount_of(board, event), cut(board, event.at))
+        state = fold(state, event.kind, amount_of(board, event), cut(board, event.at)) or state
     return state

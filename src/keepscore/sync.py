@@ -89,12 +89,14 @@ class Leaderboards:
         boards: Iterable[Board] = (),
         clock: Callable[[], int] = now_ms,
         keep_keys: str = "7d",
+        keep_events: str = "forever",
     ) -> Leaderboards:
         """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
 
-        `keep_keys` is how long idempotency keys are remembered.
+        `keep_keys` is how long idempotency keys are remembered, and `keep_events` how long events are kept before they are folded and
+        dropped.
         """
-        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, keep_keys))
+        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, keep_keys, keep_events))
 
     def submit(
         self,

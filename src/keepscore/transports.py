@@ -86,7 +86,9 @@ class LocalTransport(Transport):
 
     def __init__(self, settings: Settings) -> None:
         self._runner = asyncio.Runner()
-        self._leaderboards = Leaderboards.open(settings.ledger, settings.engine, settings.boards, keep_keys=settings.keep_keys)
+        self._leaderboards = Leaderboards.open(
+            settings.ledger, settings.engine, settings.boards, keep_keys=settings.keep_keys, keep_events=settings.keep_events
+        )
         self._runner.run(self._leaderboards.__aenter__())
         self._app = make_app(self._leaderboards, settings.default_board)
 

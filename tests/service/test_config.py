@@ -9,6 +9,7 @@ import pytest
 
 from keepscore.boards import DECAY_FIELDS, FIELDS, WINDOW_FIELDS
 from keepscore.config import SETTINGS, load_settings
+from keepscore.errors import ConfigError
 from tests.service.running import run
 
 ROOT = Path(__file__).parents[2]
@@ -56,9 +57,18 @@ def test_a_variable_that_is_true_or_false(tmp_path: Path, monkeypatch: pytest.Mo
 def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     variable = f"KEEPSCORE_{name.replace('.', '_').upper()}"
-    text = "3d" if name == "ledger.keep_keys" else {int: "7", bool: "true", str: "text"}[SETTINGS[name].kind]
+    text = "45d" if name.startswith("ledger.keep_") else {int: "7", bool: "true", str: "text"}[SETTINGS[name].kind]
     plain, changed = load_settings(environment={}), load_settings(environment={variable: text})
     assert sum(before != after for before, after in zip(plain, changed, strict=True)) == 1
+
+
+@pytest.mark.parametrize("value", ["30d", "4w", "1h", "13 months", "", "never", "4000d"])
+def test_how_long_events_are_kept_is_a_month_or_more(tmp_path: Path, value: str) -> None:
+    file = configured(tmp_path, f'[ledger]\nkeep_events = "{value}"\n')
+    with pytest.raises(ConfigError, match=r"ledger.keep_events = .* cannot be used; allowed: forever, or a duration from 31d"):
+        load_settings(file, environment={})
+    for good in ("forever", "31d", "60w"):
+        assert load_settings(configured(tmp_path, f'[ledger]\nkeep_events = "{good}"\n'), environment={}).keep_events == good
 
 
 def named(page: str) -> set[str]:

@@ -51,6 +51,7 @@ def test_status_and_run_once(tmp_path: Path) -> None:
             "checkpoint",
             "forget keys",
             "prepare",
+            "drop events",
             "verify",
         }
         shown = run("keeper", "status", "--url", service.url, cwd=tmp_path)

@@ -90,17 +90,27 @@ def export_events(
     """Export all that is recorded as Parquet files by month, events-2026-11.parquet, such as a data warehouse reads.
 
     Months are those in which events came, in UTC. Run it again as often as you like: each month's file is replaced as a whole, when all
-    of them are complete. A directory is for all boards or for one, as the files have the same names.
+    of them are complete. A directory is for all boards or for one, as the files have the same names. Months of which events were dropped
+    (keep_events) are left as they are.
     """
     with reach(url, config) as transport, _progress() as progress, _writing(output):
         names = [board] if board else [found["name"] for found in transport.call("GET", "boards")["boards"]]
         exported = 0
         with EventFiles(output) as files:
+            complete_from = max((_complete_from(transport, name) for name in names), default="")
             for name in names:
                 for event in _events(transport, name, progress):
-                    files.add(name, event)
-                    exported += 1
+                    # A month is told as a whole, or not at all.
+                    if event["received"][:7] >= complete_from[:7]:
+                        files.add(name, event)
+                        exported += 1
     out.print(f"{exported} events in {len(files.months)} files: {output}")
+
+
+def _complete_from(transport: Transport, board: str) -> str:
+    """Since when all events of a board are there, a month's first moment; empty: always."""
+    found: str = transport.call("GET", "boards", board, "events", query={"limit": 1}).get("complete_from", "")
+    return found
 
 
 def _events(transport: Transport, board: str, progress: Progress) -> Iterator[dict[str, Any]]:

@@ -32,7 +32,9 @@ def keeper(context: typer.Context, config: Config = None) -> None:
 
 async def _keep(settings: Settings) -> None:
     stopping = asyncio.Event()
-    async with Leaderboards.open(settings.ledger, settings.engine, settings.boards, keep_keys=settings.keep_keys):
+    async with Leaderboards.open(
+        settings.ledger, settings.engine, settings.boards, keep_keys=settings.keep_keys, keep_events=settings.keep_events
+    ):
         for signum in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(signum, stopping.set)
         err.print("The keeper is at work.")

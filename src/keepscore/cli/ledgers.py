@@ -60,6 +60,9 @@ def events(
     left = sum(answer["total"] - len(answer["events"]) for answer in found)
     if left:
         out.print(Text(f"… and {left} before that: raise --limit, up to 1000"))
+    for answer in found:
+        if "complete_from" in answer:
+            out.print(Text(f"board {answer['board']}: of events that came before {answer['complete_from']}, some were folded and dropped"))
     return None
 
 

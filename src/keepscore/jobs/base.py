@@ -31,6 +31,8 @@ class Parts(NamedTuple):
     clock: Callable[[], int]
     #: Milliseconds for which idempotency keys are remembered.
     keep_keys: int = 7 * 86_400_000
+    #: Milliseconds for which events are kept; None: for ever.
+    keep_events: int | None = None
 
     @property
     def is_shared(self) -> bool:

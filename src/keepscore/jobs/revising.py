@@ -5,10 +5,11 @@ from __future__ import annotations
 from keepscore.archiving import Series, archive_folded, bring_together, folded_in
 from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Ranking
-from keepscore.errors import InvalidField, WindowOpen
+from keepscore.errors import InvalidField, NotKept, WindowOpen
 from keepscore.jobs.base import Parts
 from keepscore.jobs.closing import closes_at
 from keepscore.ledgers.base import Archive, Slot
+from keepscore.openings import said
 from keepscore.windows import FOREVER, span_of
 
 __all__ = ["revise_window"]
@@ -26,6 +27,12 @@ async def revise_window(parts: Parts, live: LiveBoard, window: str, window_id: s
     span = span_of(live.board, name.window, name.window_id)
     if span.end == FOREVER or now < closes_at(live.board, span):
         raise WindowOpen(f"the {span.window} window {span.id} of board {live.name!r} is not closed yet: there is nothing to correct")
+    opening = await ledger.opening(live.id) if live.board.rollup is None else None
+    if opening is not None and span.end <= opening.at:
+        raise NotKept(
+            f"the {span.window} window {span.id} of board {live.name!r} cannot be corrected any more: its events, and all others of "
+            f"before {said(opening.at)}, are folded and dropped (keep_events)"
+        )
     upto = await bring_together(ledger, engine, parts.applier, parts.writer, parts.spool, live)
     folded = await folded_in(ledger, live, [span], upto)
     known = await ledger.archives(live.id, span.window, span.id, "closed")

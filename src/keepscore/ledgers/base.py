@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from keepscore.boards import Board
 from keepscore.errors import VersionConflict
+from keepscore.ledgers.openings import Openings
 from keepscore.ordering import Row
 from keepscore.scoring import Event, State
 
@@ -157,7 +158,7 @@ class Profile(NamedTuple):
     name: str | None
 
 
-class Ledger(ABC):
+class Ledger(Openings):
     """Events, definitions, checkpoints, idempotency answers and profiles, durable."""
 
     @abstractmethod
@@ -197,11 +198,14 @@ class Ledger(ABC):
 
     @abstractmethod
     def events(self, board_id: int, after: Mapping[int, int]) -> AsyncIterator[list[Event]]:
-        """All events of a board behind the given position of each writer, in the order of writer and number, in chunks."""
+        """The events of a board behind the given position of each writer, in the order of writer and number, in chunks.
+
+        Those that an opening covers may be among them or not.
+        """
 
     @abstractmethod
     async def player_events(self, board_id: int, player: str) -> list[Event]:
-        """All events of one player, in the order of writer and number."""
+        """The events of one player, in the order of writer and number; those that an opening covers may be among them or not."""
 
     @abstractmethod
     async def positions(self, board_id: int) -> dict[int, int]:
@@ -322,11 +326,14 @@ class Ledger(ABC):
 
     @abstractmethod
     async def has_events(self, board_id: int, start: int, end: int) -> bool:
-        """Whether a board has an event whose time lies from `start` up to, not including, `end`. O(events of the board)."""
+        """Whether a board has an event whose time lies from `start` up to, not including, `end`. O(events of the board).
+
+        Where events of about that time were dropped, it may have had one, and the answer is True.
+        """
 
     @abstractmethod
     async def first_event(self, board_id: int) -> int | None:
-        """The time of a board's earliest event. O(events of the board)."""
+        """The time of a board's earliest event, dropped ones included. O(events of the board)."""
 
     @abstractmethod
     async def forget_keys(self, before: int, limit: int) -> int:

@@ -18,6 +18,7 @@ from keepscore.boards import Board, board_from_dict
 from keepscore.ledgers.base import Answered, BoardRecord, Claim, DuplicateKeys, Profile, check_version
 from keepscore.ledgers.postgres_archives import PostgresArchives
 from keepscore.ledgers.postgres_connections import OLDEST, PATIENCE, Connections
+from keepscore.ledgers.postgres_openings import PostgresOpenings
 from keepscore.ledgers.postgres_schema import make_partitions, migrate, months_ahead
 from keepscore.ledgers.postgres_standings import CHUNK, PostgresStandings
 from keepscore.ledgers.postgres_url import PostgresAddress
@@ -33,7 +34,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
 
-class PostgresLedger(PostgresStandings, PostgresArchives):
+class PostgresLedger(PostgresStandings, PostgresArchives, PostgresOpenings):
     """A ledger in the PostgreSQL database at an address.
 
     `shared`: several processes may have it open, as long as all of them say so.
@@ -157,6 +158,9 @@ class PostgresLedger(PostgresStandings, PostgresArchives):
             n = after.get(writer, 0)
             while n < last:
                 rows = await self._connections.read("events_of_writer", board_id, writer, n, CHUNK, patience=PATIENCE)
+                if not rows:
+                    # The last ones were dropped.
+                    break
                 yield [_event(row) for row in rows]
                 n = rows[-1][2]
 

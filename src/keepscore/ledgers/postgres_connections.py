@@ -109,6 +109,19 @@ class Connections:
         except DRIVER_ERRORS as exc:
             raise unavailable(self.address.shown, exc) from exc
 
+    async def aside(self, work: Callable[[Any], Awaitable[T]], patience: float) -> T:
+        """What `work` gives in one transaction on a connection that reads: one that takes long, which writers do not wait for."""
+        seconds = self.address.deadline * patience
+        try:
+            connection = await self._pool.acquire(timeout=seconds)
+            try:
+                async with _deadline(connection, seconds), connection.transaction():
+                    return await work(connection)
+            finally:
+                await self._pool.release(connection, timeout=CONNECT)
+        except DRIVER_ERRORS as exc:
+            raise unavailable(self.address.shown, exc) from exc
+
     async def write(self, work: Callable[[Any], Awaitable[T]], patience: float = 1.0) -> T:
         """What `work` gives with the connection that holds the lock. One after the other."""
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from keepscore.errors import LedgerUnavailable
 from keepscore.ledgers.queries import migrations
 
-__all__ = ["make_partitions", "migrate", "months_ahead"]
+__all__ = ["lock_schema", "make_partitions", "migrate", "month_before", "months_ahead"]
 
 #: The advisory lock under which tables are made.
 CHANGING = 0x6B656571
@@ -20,7 +20,7 @@ AHEAD = 2
 async def migrate(connection: Any, queries: Mapping[str, str], shown: str) -> tuple[int, int]:
     """Bring the schema up to date within the caller's transaction, while nobody else does: the versions before and after."""
     steps = migrations("postgres")
-    await connection.execute(queries["lock_schema"], CHANGING)
+    await lock_schema(connection, queries)
     await connection.execute(queries["make_history"])
     version: int = await connection.fetchval(queries["schema_version"])
     if version > len(steps):
@@ -31,6 +31,16 @@ async def migrate(connection: Any, queries: Mapping[str, str], shown: str) -> tu
         await connection.execute(step)
         await connection.execute(queries["migrated"], number)
     return version, len(steps)
+
+
+async def lock_schema(connection: Any, queries: Mapping[str, str]) -> None:
+    """Wait until nobody else makes or drops tables, and keep others from it until the end of the transaction."""
+    await connection.execute(queries["lock_schema"], CHANGING)
+
+
+def month_before(moment: int) -> int:
+    """The start of the month that ends at a moment."""
+    return _ms(_month(moment - 1))
 
 
 def months_ahead(now: int) -> list[int]:
@@ -47,7 +57,7 @@ async def make_partitions(connection: Any, queries: Mapping[str, str], moments: 
     known = {row[0] for row in await connection.fetch(queries["partitions"])}
     if all(_name(month) in known for month in months):
         return []
-    await connection.execute(queries["lock_schema"], CHANGING)
+    await lock_schema(connection, queries)
     known = {row[0] for row in await connection.fetch(queries["partitions"])}
     new = [month for month in months if _name(month) not in known]
     for month in new:

@@ -11,8 +11,9 @@ __all__ = ["migrations", "named_queries"]
 
 @cache
 def named_queries(dialect: str) -> dict[str, str]:
-    """The queries of ``sql/{dialect}.sql`` by name."""
-    text = resources.files(__package__).joinpath("sql", f"{dialect}.sql").read_text()
+    """The queries of ``sql/{dialect}.sql``, and of those beside it that begin with its name, by name."""
+    files = [file for file in resources.files(__package__).joinpath("sql").iterdir() if re.fullmatch(rf"{dialect}(_\w+)?\.sql", file.name)]
+    text = "\n".join(file.read_text() for file in files)
     _, *parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)
     return dict(zip(parts[::2], (body.strip() for body in parts[1::2]), strict=True))
 

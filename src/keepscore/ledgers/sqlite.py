@@ -29,6 +29,7 @@ from keepscore.ledgers.lock_file import LockFile
 from keepscore.ledgers.player_index import PlayerIndex
 from keepscore.ledgers.queries import named_queries
 from keepscore.ledgers.sqlite_archives import SqliteArchives
+from keepscore.ledgers.sqlite_openings import SqliteOpenings
 from keepscore.ledgers.sqlite_part import MAX_INSERT, insert
 from keepscore.ledgers.sqlite_schema import migrate
 from keepscore.ledgers.sqlite_standings import CHUNK, SqliteStandings
@@ -49,7 +50,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
 
-class SqliteLedger(SqliteStandings, SqliteArchives):
+class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
     """A ledger in the SQLite database at `path` (`:memory:` for one that is gone with the process).
 
     `shared`: several processes of this machine may have it open, as long as all of them say so.
@@ -263,8 +264,9 @@ class SqliteLedger(SqliteStandings, SqliteArchives):
         def work(connection: sqlite3.Connection) -> list[Event]:
             sql = self._queries["event"]
             find = self._index.find_of_all if self._shared else self._index.find
-            positions = find(connection, board_id, player)
-            return [_event(connection.execute(sql, (board_id, *position)).fetchone()) for position in positions]
+            rows = [connection.execute(sql, (board_id, *position)).fetchone() for position in find(connection, board_id, player)]
+            # What was dropped may still be in the part of the index that is in memory.
+            return [_event(row) for row in rows if row is not None]
 
         # On the writing thread, where the index in memory and the one on disk are in step.
         return await self._run(self._writing, work)

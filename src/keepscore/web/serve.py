@@ -70,7 +70,9 @@ def serve_alone(settings: Settings, started: Callable[[str], None]) -> None:
 
 
 async def _serve(settings: Settings, started: Callable[[str], None]) -> None:
-    async with Leaderboards.open(settings.ledger, settings.engine, settings.boards, keep_keys=settings.keep_keys) as leaderboards:
+    async with Leaderboards.open(
+        settings.ledger, settings.engine, settings.boards, keep_keys=settings.keep_keys, keep_events=settings.keep_events
+    ) as leaderboards:
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()

@@ -315,12 +315,13 @@ FROM archives a JOIN snapshots s ON s.archive = a.id AND s.player = $2
 WHERE a.board = $1 AND a.complete ORDER BY a.taken, a.number;
 
 -- name: events_between
--- Whether a board has an event of a time.
-SELECT EXISTS (SELECT 1 FROM events WHERE board = $1 AND at >= $2 AND at < $3);
+-- Whether a board has an event of a time, or had one maybe that was dropped.
+SELECT EXISTS (SELECT 1 FROM events WHERE board = $1 AND at >= $2 AND at < $3)
+    OR EXISTS (SELECT 1 FROM openings WHERE board = $1 AND complete AND at > $2 AND first < $3);
 
 -- name: first_event
--- The time of a board's earliest event.
-SELECT MIN(at) FROM events WHERE board = $1;
+-- The time of a board's earliest event, dropped ones included.
+SELECT LEAST((SELECT MIN(at) FROM events WHERE board = $1), (SELECT MIN(first) FROM openings WHERE board = $1 AND complete));
 
 -- name: profiles
 -- The profiles recorded since a moment.
