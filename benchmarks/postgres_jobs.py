@@ -24,8 +24,9 @@ IN_FLIGHT = 4
 DAY = 86_400_000
 
 TABLE = """
-CREATE TABLE bare (board integer, writer integer, n bigint, player text, kind text, amount bigint, at bigint, received bigint,
-                   segments jsonb, game_id text, metadata json, PRIMARY KEY (board, writer, n, received))
+CREATE TABLE bare (board integer, writer integer, n bigint, player text COLLATE "C", kind text, amount bigint, at bigint, received bigint,
+                   segments jsonb, game_id text, metadata json, PRIMARY KEY (board, writer, n, received));
+CREATE INDEX ON bare (board, player);
 """
 INSERT = """
 INSERT INTO bare SELECT board, writer, n, player, kind, amount, at, received, segments::jsonb, game_id, metadata::json
@@ -39,8 +40,8 @@ def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
-async def _batches(send: Callable[[int], Awaitable[None]], seconds: float) -> float:
-    """Rows a second, in batches of which several are under way."""
+async def _batches(send: Callable[[int], Awaitable[None]], seconds: float, senders: int) -> float:
+    """Rows a second, in batches of which several may be under way."""
     begun, done = time.perf_counter(), 0
 
     async def sender(number: int) -> None:
@@ -49,12 +50,12 @@ async def _batches(send: Callable[[int], Awaitable[None]], seconds: float) -> fl
             await send(number)
             done += BATCH
 
-    await asyncio.gather(*(sender(number) for number in range(IN_FLIGHT)))
+    await asyncio.gather(*(sender(number) for number in range(senders)))
     return done / (time.perf_counter() - begun)
 
 
 class BareRows:
-    """A table with the columns and the key of the ledger's, and nothing else."""
+    """A table with the columns, the key and the index of the ledger's, and nothing else."""
 
     def __init__(self, connections: list[Any], players: int) -> None:
         self._connections = connections
@@ -74,9 +75,9 @@ class BareRows:
         for connection in self._connections:
             await connection.close()
 
-    async def rows(self, seconds: float) -> float:
+    async def rows(self, seconds: float, connections: int) -> float:
         """Durable rows a second, a transaction for each batch."""
-        return await _batches(self._insert, seconds)
+        return await _batches(self._insert, seconds, connections)
 
     async def _insert(self, number: int) -> None:
         numbers = list(range(self._n + 1, self._n + BATCH + 1))
@@ -100,7 +101,7 @@ class LibraryRows:
 
     async def rows(self, seconds: float) -> float:
         """Rows a second."""
-        return await _batches(self._submit, seconds)
+        return await _batches(self._submit, seconds, IN_FLIGHT)
 
     async def _submit(self, number: int) -> None:
         chance = self._chance

@@ -39,9 +39,9 @@ __all__ = [
 #: Events that are folded into a checkpoint at a time.
 MAX_TAIL = 200_000
 #: Events that are folded before others get their turn.
-TURN = 1000
-#: Rows that are given to an engine at a time.
-PART = 40_000
+TURN = 250
+#: Rows that are given to an engine at a time: where a rebuild is waited for, and where others wait meanwhile.
+PART, SMALL_PART = 40_000, 5000
 #: Milliseconds after which nothing is on its way any more to a ranking whose time is over.
 LEFT_OUT = 3_600_000
 
@@ -295,7 +295,8 @@ def _rows(states: Mapping[str, State]) -> Iterable[tuple[str, int, int]]:
 async def _from_events(ledger: Ledger, live: LiveBoard, upto: Positions) -> AsyncIterator[Loaded]:
     folded = await fold_ledger(ledger, live, upto)
     for ranking, states in folded.states.items():
-        yield Loaded(ranking, folded.expiries.get(ranking, 0), _rows(states), fresh=True)
+        for some in _parts(_rows(states), SMALL_PART):
+            yield Loaded(ranking, folded.expiries.get(ranking, 0), some, fresh=True)
 
 
 async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpoint], upto: Positions) -> AsyncIterator[Loaded]:

@@ -26,6 +26,7 @@ from keepscore.engines.base import (
 from keepscore.engines.embedded_ranking import EmbeddedRanking
 from keepscore.engines.ladder import Ladder
 from keepscore.ordering import KeyCodec, Place, Ranks, Row
+from keepscore.pace import Pace, sorted_parts
 from keepscore.scoring import State, fold_for
 
 __all__ = ["EmbeddedEngine"]
@@ -124,13 +125,18 @@ class Loading:
         made = ranking.codec.encode_all(rows)
         return [pair if known is None else known for pair, known in zip(made, found, strict=True)]
 
-    def ladder(self, ranking: EmbeddedRanking) -> Ladder:
-        """The order of a ranking that has all its keys. O(N log N)."""
+    async def order(self, ranking: EmbeddedRanking, in_turns: bool) -> None:
+        """Put a ranking that has all its keys in order: in turns with others, or quicker. O(N log N)."""
         first = self._first
         # Rows may have come for a player more than once, and only the last of them count: what is compared is what they came to.
         if first is not None and first is not ranking and len(ranking.keys) == first.ladder.size and first.keys == ranking.keys:
-            return first.ladder.copy()
-        return Ladder(ranking.keys.values(), ranking.codec.score)
+            ranking.ladder = first.ladder.copy()
+        elif not in_turns:
+            ranking.ladder = Ladder(ranking.keys.values(), ranking.codec.score)
+        else:
+            ranking.ladder = Ladder((), ranking.codec.score)
+            async for part in sorted_parts(ranking.keys.values(), Pace.without_pauses()):
+                ranking.ladder.extend(part, ranking.codec.score)
 
 
 class EmbeddedEngine(InProcessEngine):
@@ -163,7 +169,8 @@ class EmbeddedEngine(InProcessEngine):
                 ranking.touched.update(keys)
             await asyncio.sleep(0)
         for ranking in loaded.rankings.values():
-            ranking.ladder = loading.ladder(ranking)
+            # At a start, nobody reads yet.
+            await loading.order(ranking, in_turns=board_id in self._boards)
             await asyncio.sleep(0)
         self._shadows[board_id] = loaded
 

@@ -86,18 +86,28 @@ class Ladder:
 
     def __init__(self, keys: Iterable[bytes], score_of: Callable[[bytes], float]) -> None:
         """Make one from keys in any order, in O(N log N)."""
-        ordered = sorted(keys)
-        #: How many keys there are.
-        self.size = len(ordered)
+        #: How many keys, and how many distinct scores, there are.
+        self.size = self.groups = 0
         self._buckets: list[Bucket] = []
-        last: float | None = None
-        for i in range(0, len(ordered), LOAD):
-            part = ordered[i : i + LOAD]
-            self._buckets.append(Bucket(part, array("d", map(score_of, part)), last))
-            last = self._buckets[-1].scores[-1]
-        #: How many distinct scores there are.
-        self.groups = self.size - sum(len(bucket.followers) for bucket in self._buckets)
         self._index()
+        self.extend(sorted(keys), score_of)
+
+    def extend(self, keys: list[bytes], score_of: Callable[[bytes], float]) -> None:
+        """Take up keys in order, all of them behind those that there are. O(keys)."""
+        first = len(self._buckets)
+        last = self._maxes[-1] if self._maxes else None
+        for i in range(0, len(keys), LOAD):
+            part = keys[i : i + LOAD]
+            bucket = Bucket(part, array("d", map(score_of, part)), last)
+            last = bucket.scores[-1]
+            self._buckets.append(bucket)
+            self._maxes.append(last)
+            self._max_keys.append(part[-1])
+            self._sizes.append(len(part))
+            self._followers.append(len(bucket.followers))
+            self.size += len(part)
+            self.groups += len(part) - len(bucket.followers)
+        self._sum_up(first)
 
     def copy(self) -> Ladder:
         """Another one with the same keys. O(N), with no key looked at."""

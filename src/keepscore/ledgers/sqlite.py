@@ -32,11 +32,13 @@ from keepscore.ledgers.sqlite_archives import SqliteArchives
 from keepscore.ledgers.sqlite_openings import SqliteOpenings
 from keepscore.ledgers.sqlite_part import MAX_INSERT, insert
 from keepscore.ledgers.sqlite_schema import migrate
-from keepscore.ledgers.sqlite_standings import CHUNK, SqliteStandings
+from keepscore.ledgers.sqlite_standings import SqliteStandings
 from keepscore.scoring import Event
 
 __all__ = ["SqliteLedger"]
 
+#: Events that are read at a time, and made of rows while others wait.
+EVENTS = 2000
 #: Seconds that a write waits for another process's.
 BUSY = 20.0
 #: Page cache of a connection, in KiB: checkpoints touch pages all over the standings.
@@ -256,7 +258,7 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
         for writer, last in sorted((await self.positions(board_id)).items()):
             n = after.get(writer, 0)
             while n < last:
-                rows = await self._read("events_of_writer", board_id, writer, n, CHUNK)
+                rows = await self._read("events_of_writer", board_id, writer, n, EVENTS)
                 yield [_event(row) for row in rows]
                 n = rows[-1][2]
 

@@ -12,7 +12,7 @@ from keepscore.ledgers.sqlite_part import SqlitePart, insert
 from keepscore.ordering import Row
 from keepscore.scoring import State
 
-__all__ = ["CHUNK", "SqliteStandings"]
+__all__ = ["SqliteStandings"]
 
 #: Rows that one read brings at a time.
 CHUNK = 10_000
