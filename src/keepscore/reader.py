@@ -198,6 +198,13 @@ class Reader:
             self._cursors.sealed(view.ranking, page.rows[-1]) if more else None,
         )
 
+    def player_now(self, view: View, player: str) -> PlayerPlace | None:
+        """Where a player stands, if that can be told without waiting for anything: the hottest read. O(log N)."""
+        engine = self._engine
+        if view.ended or not isinstance(engine, InProcessEngine) or view.live.board.keep_top is not None:
+            return None
+        return self._placed(engine, view, player, engine.place_now(view.ranking, player), [])
+
     async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
         """Where a player stands, with some above and below. O(log N + around)."""
         if around:

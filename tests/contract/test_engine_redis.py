@@ -3,7 +3,7 @@
 import secrets
 
 from keepscore.boards import Board
-from keepscore.engines.base import Loaded
+from keepscore.engines.base import Loaded, Ranking
 from keepscore.engines.redis import RedisEngine
 from keepscore.ordering import Row
 from tests.contract.backends import redis_url
@@ -32,3 +32,17 @@ async def test_two_processes_make_a_lost_board_anew_at_once():
     for engine in (one, two):
         assert (await table(engine, all_time(live)), await engine.applied(1)) == ([("a", 1, 0)], {1: 1})
         await engine.close()
+
+
+async def test_a_board_with_more_rankings_than_there_are_connections():
+    board = Board(f"b-{secrets.token_hex(4)}", windows=["daily"])
+    engine = RedisEngine(redis_url(), clock=lambda: NOON)
+    await engine.open(secrets.token_hex(4))
+    days = [
+        Ranking(1, "daily", f"20{year:02}-{month:02}-{day:02}", "") for year in range(3) for month in range(1, 13) for day in range(1, 29)
+    ]
+    await engine.load(1, board, given(*(Loaded(day, 0, [Row("a", 1, NOON)], True) for day in days)), {1: 1})
+    await engine.promote(1)
+    assert sorted(await engine.rankings(1)) == days
+    await engine.forget(1)
+    await engine.close()

@@ -335,6 +335,10 @@ class InProcessEngine(RankingEngine):
     """An engine whose rankings are gone with the process, and come back from checkpoints: it knows what changed since the last one."""
 
     @abstractmethod
+    def place_now(self, ranking: Ranking, player: str) -> Place | None:
+        """What `place` tells, without waiting. O(log N)."""
+
+    @abstractmethod
     async def dirty(self, board_id: int) -> Dirty:
         """What changed since the last call, or since `load`, the fresh rows of which count as changed. O(rankings)."""
 

@@ -277,6 +277,9 @@ class EmbeddedEngine(InProcessEngine):
         return [None] * len(players) if found is None else [found.state(player) for player in players]
 
     async def place(self, ranking: Ranking, player: str) -> Place | None:
+        return self.place_now(ranking, player)
+
+    def place_now(self, ranking: Ranking, player: str) -> Place | None:
         board = self._boards.get(ranking[0])
         found = None if board is None else board.rankings.get(ranking)
         return None if found is None else found.place(player)

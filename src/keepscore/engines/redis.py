@@ -41,6 +41,8 @@ PATIENCE = 60.0
 SHADOW_TTL = 3_600_000
 
 
+#: Commands that are under way at a time.
+TOGETHER = 16
 #: How often a step is tried that others may come in between.
 TRIES = 20
 
@@ -395,7 +397,11 @@ class RedisEngine(RankingEngine):
     async def rankings(self, board_id: int) -> list[Ranking]:
         known = self._boards.get(board_id)
         found = await self._rankings(known) if known else {}
-        sizes = await asyncio.gather(*(self._client.command("ZCARD", key) for _, key in found.values()))
+        keys = [key for _, key in found.values()]
+        sizes = []
+        # Each asks through a connection of its own.
+        for some in (keys[start : start + TOGETHER] for start in range(0, len(keys), TOGETHER)):
+            sizes += await asyncio.gather(*(self._client.command("ZCARD", key) for key in some))
         return [ranking for ranking, size in zip(found, sizes, strict=True) if size]
 
     async def expire(self, now: int) -> None:

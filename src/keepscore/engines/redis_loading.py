@@ -26,6 +26,9 @@ DEPTH = 3
 #: Seconds that a call may take.
 PATIENCE = 60.0
 
+#: The last time that six bytes hold.
+LAST_TIME = (1 << 48) - 1
+
 _pack = msgspec.msgpack.Encoder().encode
 _score = itemgetter(1)
 
@@ -95,10 +98,18 @@ def _columns(keys: RankingKeys, rows: list[tuple[str, int, int]]) -> tuple[list[
             numbers[0::2] = [score * unit + unit - 1 - (since - start) // step for _, score, since in rows]
         else:
             numbers[0::2] = [score * unit + (since - start) // step for _, score, since in rows]
-    if kind == "timed":
-        return numbers, list(sinces)
     times: list[Any] = [None] * (2 * len(rows) if keeps else 0)
     if keeps:
         times[0::2] = players
+    if kind == "timed":
+        prefixes = [(LAST_TIME - since if reversed_time else since).to_bytes(6) for since in sinces]
+        numbers[1::2] = [_text(prefix + player.encode()) for prefix, player in zip(prefixes, players, strict=True)]
+        times[1::2] = [_text(prefix) for prefix in prefixes]
+    elif keeps:
         times[1::2] = [str(since) for since in sinces]
     return numbers, times
+
+
+def _text(some: bytes) -> msgspec.Raw:
+    """Some bytes, as msgpack has texts: scripts do not know its type for bytes."""
+    return msgspec.Raw(b"\xda" + len(some).to_bytes(2) + some)

@@ -75,7 +75,7 @@ class Api:
         #: Encoded pages, each good for the version of its ranking that its tag tells.
         self._pages: dict[tuple[str, bytes], Prepared] = {}
         #: How answers of a ranking's version begin.
-        self._starts: dict[tuple[bytes, Headers], dict[str, Any]] = {}
+        self._starts: dict[tuple[bytes, int], dict[str, Any]] = {}
 
     def routes(self) -> list[Route]:
         """All routes of `/v1`, and what load balancers ask."""
@@ -269,11 +269,15 @@ class Api:
             # Archives, and their revisions, change nothing in the engine: the tag is that of the answer itself.
             etag = b'"%s"' % hashlib.blake2b(body, digest_size=12).hexdigest().encode()
             return Prepared(etag, start_of(etag, headers), {"type": "http.response.body", "body": body})
-        start = self._starts.get((etag, headers))
+        return self._prepared(etag, headers, body)
+
+    def _prepared(self, etag: bytes, headers: Headers, body: bytes) -> Prepared:
+        """An answer with the tag of a ranking, which many answers have: how it begins is kept. `headers` are one of a few constants."""
+        start = self._starts.get((etag, id(headers)))
         if start is None:
             if len(self._starts) >= MAX_PAGES:
                 self._starts.clear()
-            start = self._starts[etag, headers] = start_of(etag, headers)
+            start = self._starts[etag, id(headers)] = start_of(etag, headers)
         return Prepared(etag, start, {"type": "http.response.body", "body": body})
 
     async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer | Prepared:
@@ -281,8 +285,10 @@ class Api:
         query, reader = request.query, self._lb.reader
         view = reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
         etag = reader.tag(view.ranking)
-        place = await reader.player(view, request.path[1], query.around)
-        return self._cacheable(view, place, FOR_PLAYER, etag)
+        place = None if query.around or view.strong else reader.player_now(view, request.path[1])
+        if place is not None:
+            return self._prepared(etag, FOR_PLAYER, answers.encode(place))
+        return self._cacheable(view, await reader.player(view, request.path[1], query.around), FOR_PLAYER, etag)
 
     async def around(self, request: Request[AroundQuery, NoBody]) -> Answer | Prepared:
         """The players around a rank."""
