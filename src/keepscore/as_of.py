@@ -21,8 +21,8 @@ from keepscore.ledgers.base import Ledger, Slot
 from keepscore.ledgers.openings import Opening
 from keepscore.openings import expiry_in, names_in, player_past, said
 from keepscore.ordering import KeyCodec, Ranks, Row, number_rows
-from keepscore.reader import check_limit, rank_kind
 from keepscore.scoring import Event, State, amount_of, cut, fold_all, fold_for
+from keepscore.views import check_limit, rank_kind
 from keepscore.windows import Span, span_at
 
 __all__ = ["AsOf"]

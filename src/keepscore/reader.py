@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
-from datetime import UTC, datetime
 from decimal import Decimal
 from math import inf
-from typing import Any, NamedTuple, TypeVar, cast, get_args
+from typing import Any, TypeVar
 
 from keepscore.answers import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
-from keepscore.boards import Board, RankKind, Score
+from keepscore.boards import Score
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.cursors import Cursors
 from keepscore.durations import time_of
@@ -25,14 +24,12 @@ from keepscore.movement import Movement
 from keepscore.ordering import Place, number_rows, percentile
 from keepscore.past import past_for
 from keepscore.pruning import KeptRankings, rankings_of
-from keepscore.scoring import NO_TIME
 from keepscore.standby import standby_for
+from keepscore.views import View, check_estimated, check_limit, check_within, rank_kind, since_of
 from keepscore.windows import span_of
 
-__all__ = ["MAX_AROUND", "MAX_LIMIT", "MAX_LOOKUP", "Reader", "View", "check_limit", "rank_kind"]
+__all__ = ["Reader"]
 
-#: Standings of one page.
-MAX_LIMIT = 1000
 #: Players above and below, each.
 MAX_AROUND = 500
 #: Players of one lookup.
@@ -42,20 +39,6 @@ MAX_REMEMBERED = 10_000
 
 T = TypeVar("T")
 A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count)
-
-
-class View(NamedTuple):
-    """What a reader looks at: a ranking, how ranks are numbered in it, and what answers begin with."""
-
-    live: LiveBoard
-    ranking: Ranking
-    rank: RankKind
-    #: Board, window, window id and segment.
-    labels: tuple[str, str, str, str | None]
-    #: Whether answers must not be kept by anybody.
-    strong: bool
-    #: Whether the window has ended: what the engine does not have any more may be archived.
-    ended: bool
 
 
 class Reader:
@@ -174,7 +157,7 @@ class Reader:
     async def top(self, view: View, limit: int = 100, offset: int = 0, cursor: str | None = None) -> Top:
         """A page of the ranking, by offset or behind a cursor. O(log N + limit)."""
         check_limit(limit)
-        _within("offset", offset, 0, 10**15)
+        check_within("offset", offset, 0, 10**15)
         if view.ended:
             return await self._past(view, lambda source: self._top(source, view, limit, offset, cursor))
         try:
@@ -208,7 +191,7 @@ class Reader:
     async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
         """Where a player stands, with some above and below. O(log N + around)."""
         if around:
-            _within("around", around, 0, MAX_AROUND)
+            check_within("around", around, 0, MAX_AROUND)
         if view.ended:
             return await self._past(view, lambda source: self._player(source, view, player, around))
         source = self._source(view)
@@ -244,7 +227,7 @@ class Reader:
             self.names.get(player),
             unique if rank == "unique" else standard if rank == "standard" else dense,
             place.score if live.is_plain else self._shown(source, live)(place.score),
-            None if since == NO_TIME else datetime.fromtimestamp(since / 1000, UTC),
+            since_of(since),
             percentile(unique, total),
             total,
             RankNumbers(unique, standard, dense),
@@ -257,8 +240,8 @@ class Reader:
 
     async def around(self, view: View, rank: int, around: int = 50) -> Around:
         """The players from `around` above a rank to `around` below it. O(log N + around)."""
-        _within("rank", rank, 1, 10**15)
-        _within("around", around, 0, MAX_AROUND)
+        check_within("rank", rank, 1, 10**15)
+        check_within("around", around, 0, MAX_AROUND)
         if view.ended:
             return await self._past(view, lambda source: self._around(source, view, rank, around))
         try:
@@ -294,7 +277,7 @@ class Reader:
         found.sort(key=lambda pair: pair[0].unique)
         shown = self._shown(source, view.live)
         standings = [
-            Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), _since(p.since), 0) for p, player in found
+            Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), since_of(p.since), 0) for p, player in found
         ]
         for standing, (place, _) in zip(standings, found, strict=True):
             if place.error is not None:
@@ -372,7 +355,7 @@ class Reader:
         ranks = number_rows(view.rank, page.first, page.rows)
         shown, name = self._shown(source, view.live), self.names.get
         standings = [
-            Standing(rank, player, name(player), shown(score), _since(since), 0)
+            Standing(rank, player, name(player), shown(score), since_of(since), 0)
             for rank, (player, score, since) in zip(ranks, page.rows, strict=True)
         ]
         if view.live.board.movement is not None:
@@ -384,30 +367,3 @@ class Reader:
 
     def _shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
         return live.shown_at(self._told_at(source))
-
-
-def rank_kind(board: Board, rank: str | None) -> RankKind:
-    """How ranks are numbered: as a reader wants it, or by the board's default."""
-    if rank is not None and rank not in get_args(RankKind):
-        raise InvalidField(f"rank = {rank!r} is not a way to number ranks: allowed are {', '.join(get_args(RankKind))}")
-    return cast("RankKind", rank or board.rank)
-
-
-def check_estimated(rank: RankKind) -> None:
-    """Refuse a rank that cannot be estimated."""
-    if rank == "dense":
-        raise InvalidField("rank = 'dense' is known of those only whom the engine keeps (keep_top): ask for 'unique' or 'standard'")
-
-
-def check_limit(limit: int) -> None:
-    """Refuse a page that has no standings, or too many."""
-    _within("limit", limit, 1, MAX_LIMIT)
-
-
-def _within(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise InvalidPage(f"{name} = {value} is out of range: {low} to {high}")
-
-
-def _since(ms: int) -> datetime | None:
-    return None if ms == NO_TIME else datetime.fromtimestamp(ms / 1000, UTC)

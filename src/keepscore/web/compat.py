@@ -13,7 +13,7 @@ import msgspec
 from keepscore.answers import Receipt
 from keepscore.errors import BadInput, InvalidField, WindowClosed
 from keepscore.leaderboards import Leaderboards
-from keepscore.reader import View
+from keepscore.views import View
 from keepscore.web.bodies import Number, number
 from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.web.routes import FOR_PLAYER, FOR_TOP, headers_for, idempotency_key, status_of, whole_number

@@ -12,7 +12,7 @@ from keepscore.boards import board_from_dict
 from keepscore.entries import Entry
 from keepscore.errors import InvalidBoard, InvalidPage, KeepscoreError
 from keepscore.leaderboards import MAX_BATCH, BoardInfo, Leaderboards
-from keepscore.reader import View
+from keepscore.views import View
 from keepscore.web.bodies import (
     AmountBody,
     AroundQuery,
