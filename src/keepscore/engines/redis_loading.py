@@ -29,6 +29,8 @@ PATIENCE = 60.0
 #: The last time that six bytes hold.
 LAST_TIME = (1 << 48) - 1
 
+#: How a member, six bytes and a player id of some length, begins in msgpack: as a text, since scripts do not know its type for bytes.
+_HEADS = [b"\xda" + (6 + length).to_bytes(2) for length in range(256)]
 _pack = msgspec.msgpack.Encoder().encode
 _score = itemgetter(1)
 
@@ -98,18 +100,15 @@ def _columns(keys: RankingKeys, rows: list[tuple[str, int, int]]) -> tuple[list[
             numbers[0::2] = [score * unit + unit - 1 - (since - start) // step for _, score, since in rows]
         else:
             numbers[0::2] = [score * unit + (since - start) // step for _, score, since in rows]
-    times: list[Any] = [None] * (2 * len(rows) if keeps else 0)
-    if keeps:
-        times[0::2] = players
+    times: list[Any] = []
     if kind == "timed":
-        prefixes = [(LAST_TIME - since if reversed_time else since).to_bytes(6) for since in sinces]
-        numbers[1::2] = [_text(prefix + player.encode()) for prefix, player in zip(prefixes, players, strict=True)]
-        times[1::2] = [_text(prefix) for prefix in prefixes]
+        last = LAST_TIME if reversed_time else 0
+        prefixes = [abs(last - since).to_bytes(6) for since in sinces]
+        names = [player.encode() for player in players]
+        raw, heads = msgspec.Raw, _HEADS
+        numbers[1::2] = [raw(heads[len(name)] + prefix + name) for prefix, name in zip(prefixes, names, strict=True)]
     elif keeps:
+        times = [None] * (2 * len(rows))
+        times[0::2] = players
         times[1::2] = [str(since) for since in sinces]
     return numbers, times
-
-
-def _text(some: bytes) -> msgspec.Raw:
-    """Some bytes, as msgpack has texts: scripts do not know its type for bytes."""
-    return msgspec.Raw(b"\xda" + len(some).to_bytes(2) + some)

@@ -2,7 +2,7 @@
 --
 -- KEYS     watermarks, list of rankings; key, times and dense of a ranking
 -- ARGV[1]  msgpack: {form, field, name of the key, expiry, numbers, times, again, keep}: numbers are a flat list of the sorted set's
---          numbers and members; times one of players and what the hash of times has of them, or empty where there is none; again says
+--          numbers and members; times one of players and their times where the members do not tell these and they are kept; again says
 --          whether a player may be there already, with a state that this one replaces; keep is how many milliseconds all of it stays
 --          if nobody goes on
 -- Cost     O(log N) for each row.
@@ -11,6 +11,9 @@ local form, field, name, expiry, numbers, times, again, keep = unpack(cmsgpack.u
 local r = ranking(KEYS, 3, form)
 local was = entry(KEYS[2], field)
 list_entry(KEYS[2], field, math.max(was, expiry), nil, name)
+if r.kind == 'timed' then
+  for i = 2, #numbers, 2 do times[i - 1], times[i] = string.sub(numbers[i], 7), string.sub(numbers[i], 1, 6) end
+end
 if r.kind == 'timed' and again then
   local players = {}
   for i = 1, #times, 2 do players[#players + 1] = times[i] end
