@@ -99,7 +99,5 @@ async def _lose(writer: Writer, live: LiveBoard, player: str, amount: int, due: 
     digest = hashlib.blake2b(f"{player}\0{due}".encode(), digest_size=16)
     claim = Claim(live.id, PREFIX + digest.hexdigest(), digest.digest())
     # As a batch of one, which asks for no ranks.
-    answer: BatchReceipt = await writer.submit(
-        Ticket([(0, submission)], [], claim, False, True, asyncio.get_running_loop().create_future())
-    )
+    answer: BatchReceipt = await writer.submit(Ticket([(0, submission)], [], claim, False, True, writer.answer()))
     return answer

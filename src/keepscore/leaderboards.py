@@ -226,8 +226,7 @@ class Leaderboards(Lookback, Upkeep):
             if isinstance(first, Receipt):
                 return first
             raise
-        answer = asyncio.get_running_loop().create_future()
-        receipt: Receipt = await self._writer.submit(Ticket([(0, submission)], [], claim, True, False, answer))
+        receipt: Receipt = await self._writer.submit(Ticket([(0, submission)], [], claim, True, False, self._writer.answer()))
         return receipt
 
     async def submit_many(
@@ -249,8 +248,7 @@ class Leaderboards(Lookback, Upkeep):
             raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
         live = self._catalog[board]
         now = self.clock()
-        create_future = asyncio.get_running_loop().create_future
-        whole = Ticket([], [], None, results, True, create_future())
+        whole = Ticket([], [], None, results, True, self._writer.answer())
         tickets = [whole]
         for index, entry in enumerate(entries):
             try:
@@ -261,7 +259,7 @@ class Leaderboards(Lookback, Upkeep):
                     whole.submissions.append((index, submission))
                 else:
                     claim = self._claim(live, entry.idempotency_key, entry)
-                    tickets.append(Ticket([(index, submission)], [], claim, results, True, create_future()))
+                    tickets.append(Ticket([(index, submission)], [], claim, results, True, self._writer.answer()))
             except KeepscoreError as exc:
                 whole.rejected.append(Rejection(index, exc.type, exc.detail))
         if idempotency_key is not None:

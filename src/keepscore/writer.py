@@ -86,10 +86,14 @@ class Writer:
         self._spent = False
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
+        #: Makes the future of a ticket's answer. To ask for the running loop each time would cost a system call.
+        self.answer: Callable[[], asyncio.Future[Any]] = asyncio.Future
 
     def start(self) -> None:
         """Begin to take submissions."""
-        self._task = asyncio.get_running_loop().create_task(self._run(), name="keepscore-writer")
+        loop = asyncio.get_running_loop()
+        self.answer = loop.create_future
+        self._task = loop.create_task(self._run(), name="keepscore-writer")
 
     async def stop(self) -> None:
         """Finish what is waiting, then stop."""
@@ -110,7 +114,7 @@ class Writer:
     async def flush(self) -> None:
         """Wait until all that was submitted before is recorded, and applied where the engine answers."""
         if self._task is not None and not self._task.done():
-            await self.submit(Ticket([], [], None, False, True, asyncio.get_running_loop().create_future()))
+            await self.submit(Ticket([], [], None, False, True, self.answer()))
 
     async def _run(self) -> None:
         while True:
@@ -131,11 +135,12 @@ class Writer:
         """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
         recorded = await self._record(self._take(set()))
         while recorded is not None:
+            if not self._overlaps or self._unsure or recorded.spooled:
+                await self._finish(recorded)
+                return
             finishing = asyncio.ensure_future(self._finish(recorded))
-            overlaps = self._overlaps and not self._unsure and not recorded.spooled
-            following = await self._record_beside(finishing, recorded.keys) if overlaps else None
+            recorded = await self._record_beside(finishing, recorded.keys)
             await finishing
-            recorded = following
 
     async def _record_beside(self, finishing: asyncio.Future[None], busy: Set[tuple[int, str]]) -> Group | None:
         """Record the next group as soon as there is one, while the one before it is finished."""
