@@ -25,6 +25,6 @@ def naive(board, events, now):
 
 
 def slack(board, events):
-    """The factor by which what is shown of a number of events may be off: each is a unit of a level."""
+    """The factor by which what is shown of a number of events may be off: each is a unit of a level, and what doubles lose on the way."""
     with localcontext(prec=60):
-        return Decimal(2) ** (Decimal(events) / board.half_life.scale)
+        return Decimal(2) ** (Decimal(events) * 3 / 2 / board.half_life.scale)

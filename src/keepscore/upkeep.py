@@ -34,6 +34,7 @@ class Upkeep:
 
     async def verify(self, board: str, *, repair: bool = False) -> Verification:
         """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        await self._definitions.refresh()
         return await self._care.verify(board, repair)
 
     async def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
@@ -41,10 +42,12 @@ class Upkeep:
 
         `progress` is called now and then with what is being done, how much of it is done, and how much there is.
         """
+        await self._definitions.refresh()
         return await self._care.rebuild(board, progress)
 
     async def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
         """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
+        await self._definitions.refresh()
         return await self._keeper.revise(board, window, window_id, reason)
 
     async def keeper_status(self) -> KeeperStatus:
