@@ -194,14 +194,10 @@ class Reader:
             check_within("around", around, 0, MAX_AROUND)
         if view.ended:
             return await self._past(view, lambda source: self._player(source, view, player, around))
-        source = self._source(view)
         try:
-            place = await source.place(view.ranking, player)
-            if around and place is not None:
-                return self._placed(source, view, player, place, await self._near(source, view, place.unique, around))
+            return await self._player(self._source(view), view, player, around)
         except EngineUnavailable as exc:
             return await self._stale(view, exc, lambda source: self._player(source, view, player, around))
-        return self._placed(source, view, player, place, [])
 
     async def _player(self, source: Rankings, view: View, player: str, around: int) -> PlayerPlace:
         place = await source.place(view.ranking, player)
