@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Set
 from typing import Any
 
@@ -17,11 +16,12 @@ from keepscore.answers import Rejection
 from keepscore.applier import Applier
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import InProcessEngine, RankingEngine
-from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, Overloaded
+from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable
 from keepscore.feeds.base import Feed
 from keepscore.gate import Gate
 from keepscore.guard import check_open
 from keepscore.ledgers.base import Answered, Claim, DuplicateKeys, Ledger
+from keepscore.line import Line
 from keepscore.planner import Plan, Planner
 from keepscore.quiet import Quiet
 from keepscore.replies import Replies
@@ -35,8 +35,6 @@ __all__ = ["Writer"]
 #: Submissions that one group takes up, unless a single request brings more; and where the engine works on one group while the ledger
 #: records the next, for which there have to be two.
 GROUP, GROUP_OVERLAPPING = 1000, 200
-#: Submissions that may wait; more are refused.
-MAX_WAITING = 100_000
 #: Milliseconds after which a submission that has waited is checked once more.
 STALE = 2000
 
@@ -72,12 +70,9 @@ class Writer:
         self._clock = clock
         #: Whether the engine works while this process does something else.
         self._overlaps = not isinstance(engine, InProcessEngine)
-        self._group = GROUP_OVERLAPPING if self._overlaps else GROUP
+        self._line = Line(GROUP_OVERLAPPING if self._overlaps else GROUP, lingers=not self._overlaps)
         #: Whether there are recorded events that the engine could not take yet.
         self.is_behind = False
-        self._waiting: deque[Ticket] = deque()
-        self._size = 0
-        self._wake = asyncio.Event()
         #: The number of this writer's last recorded event on each board.
         self._counts: dict[int, int] = {}
         #: Whether it is not known if the last group was recorded.
@@ -99,16 +94,12 @@ class Writer:
         """Finish what is waiting, then stop."""
         if self._task is not None:
             self._stopping = True
-            self._wake.set()
+            self._line.wake()
             await self._task
 
     def submit(self, ticket: Ticket) -> asyncio.Future[Any]:
         """Put a request in line; the future becomes its Receipt or BatchReceipt, or the error."""
-        if self._size >= MAX_WAITING:
-            raise Overloaded(f"{self._size} submissions are waiting, the most that this service takes on: try again later")
-        self._waiting.append(ticket)
-        self._size += len(ticket.submissions)
-        self._wake.set()
+        self._line.join(ticket)
         return ticket.answer
 
     async def flush(self) -> None:
@@ -118,22 +109,20 @@ class Writer:
 
     async def _run(self) -> None:
         while True:
-            if not self._waiting:
+            if not self._line:
                 await self.retries.save()
-            if not self._waiting:
+            if not self._line:
                 if self._stopping:
                     return
-                self._wake.clear()
-                await self._wake.wait()
+                await self._line.wait()
                 continue
-            # Requests that are being read now come along: the fewer groups, the less there is to do for each submission.
-            await asyncio.sleep(0)
+            await self._line.gather()
             async with self.quiet.lock:
                 await self._write()
 
     async def _write(self) -> None:
         """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
-        recorded = await self._record(self._take(set()))
+        recorded = await self._record(self._line.take())
         while recorded is not None:
             if not self._overlaps or self._unsure or recorded.spooled:
                 await self._finish(recorded)
@@ -144,37 +133,17 @@ class Writer:
 
     async def _record_beside(self, finishing: asyncio.Future[None], busy: Set[tuple[int, str]]) -> Group | None:
         """Record the next group as soon as there is one, while the one before it is finished."""
-        if not self._waiting:
-            self._wake.clear()
-            waking = asyncio.ensure_future(self._wake.wait())
+        if not self._line:
+            waking = asyncio.ensure_future(self._line.wait())
             await asyncio.wait((finishing, waking), return_when=asyncio.FIRST_COMPLETED)
             waking.cancel()
         # Who just got an answer may have more.
         await asyncio.sleep(0)
-        tickets = [] if self.quiet.wanted else self._take(busy)
+        tickets = [] if self.quiet.wanted else self._line.take(busy)
         if any(self._looks(ticket) for ticket in tickets):
             # They depend on scores that are known only then.
             await finishing
         return await self._record(tickets) if tickets else None
-
-    def _take(self, busy: Set[tuple[int, str]]) -> list[Ticket]:
-        """The next group. Of several requests with one key, the later ones wait until the first has its answer."""
-        group: list[Ticket] = []
-        later: list[Ticket] = []
-        keys = set(busy)
-        size = 0
-        while self._waiting and (not group or size + len(self._waiting[0].submissions) <= self._group):
-            ticket = self._waiting.popleft()
-            if ticket.claim is not None:
-                if ticket.claim[:2] in keys:
-                    later.append(ticket)
-                    continue
-                keys.add(ticket.claim[:2])
-            size += len(ticket.submissions)
-            group.append(ticket)
-        self._waiting.extendleft(reversed(later))
-        self._size -= size
-        return group
 
     # -- one group ------------------------------------------------------------------------------------------------------
 

@@ -1,15 +1,19 @@
 """What holds for the ledger in a file alone: who has it open, and whose file it is."""
 
+import asyncio
 import multiprocessing
 import os
 import signal
 import sqlite3
+from unittest.mock import patch
 
 import pytest
 
 from keepscore.boards import Board
 from keepscore.errors import LedgerInUse, LedgerUnavailable
 from keepscore.ledgers.sqlite import SqliteLedger
+from keepscore.ledgers.sqlite_quick import AFTER_SLOW, QuickInserts
+from keepscore.scoring import Event
 
 
 @pytest.fixture
@@ -142,3 +146,60 @@ async def test_in_memory_ledgers_share_nothing():
     assert [len(await ledger.boards()) for ledger in ledgers] == [1, 0]
     for ledger in ledgers:
         await ledger.close()
+
+
+# -- appending without the thread ---------------------------------------------------------------------------------------
+
+
+def event(n):
+    return Event(1, 1, n, f"p{n}", "score", n, n, n)
+
+
+def size(path):
+    return os.path.getsize(path)
+
+
+async def numbers(ledger):
+    return [found.n async for events in ledger.events(1, {}) for found in events]
+
+
+async def test_nothing_stands_still_while_somebody_else_writes(path):
+    ledger = SqliteLedger(str(path))
+    await ledger.open(0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    append = asyncio.create_task(ledger.append([event(1)], [], {}))
+    async with asyncio.timeout(5):
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+    assert not append.done()
+    other.execute("COMMIT")
+    other.close()
+    await append
+    await ledger.append([event(2)], [], {})
+    assert await numbers(ledger) == [1, 2]
+    await ledger.close()
+
+
+async def test_the_log_is_moved_into_the_database_again_and_again(path):
+    with patch("keepscore.ledgers.sqlite.WAL_PAGES", 40), patch("keepscore.ledgers.sqlite_quick.IN_A_ROW", 10):
+        ledger = SqliteLedger(str(path))
+        await ledger.open(0)
+        for n in range(1, 601):
+            await ledger.append([event(n)], [], {})
+        # A commit writes at least a page, so that all of them would be 600.
+        assert size(f"{path}-wal") < 200 * 4096
+        assert await numbers(ledger) == list(range(1, 601))
+        await ledger.close()
+
+
+def test_a_slow_disk_is_left_to_the_thread(path):
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("CREATE TABLE t (n)")
+    quick = QuickInserts(connection)
+    assert quick.insert("INSERT INTO t VALUES (?)", [(1,)])
+    with patch("keepscore.ledgers.sqlite_quick.QUICK", 0.0):
+        assert quick.insert("INSERT INTO t VALUES (?)", [(2,), (3,)])
+    assert [quick.insert("INSERT INTO t VALUES (?)", [(4,)]) for _ in range(AFTER_SLOW)] == [False] * AFTER_SLOW
+    assert quick.insert("INSERT INTO t VALUES (?)", [(4,)])
+    assert connection.execute("SELECT n FROM t").fetchall() == [(1,), (2,), (3,), (4,)]

@@ -1,4 +1,6 @@
 import asyncio
+import time
+from unittest.mock import patch
 
 import pytest
 
@@ -36,6 +38,32 @@ async def test_many_at_once_become_few_transactions(run):
         assert [e.n for e in await recorded(lb, "b")] == list(range(1, 2501))
         assert await standings(lb, "b", limit=2) == [(1, "p2499", 2499), (2, "p2498", 2498)]
         assert await differences(lb) == []
+
+
+async def test_clients_that_come_back_together_share_a_transaction(run):
+    async def client(number):
+        for score in range(20):
+            await lb.submit("b", f"p{number}", score)
+            # They come back one after the other, not in the same moment.
+            await asyncio.sleep(0.0001 * number)
+
+    async with run(Board("b"), ledger=CountingLedger) as lb:
+        await asyncio.gather(*[client(number) for number in range(8)])
+        assert sum(lb.ledger.appended) == 8 * 20
+        assert len(lb.ledger.appended) < 8 * 20 / 3
+
+
+async def test_nobody_waits_long_for_clients_that_do_not_come_back(run):
+    async with run(Board("b"), ledger=CountingLedger) as lb:
+        with patch("keepscore.line.LINGER", 1.0):
+            await asyncio.gather(*[lb.submit("b", f"p{n}", n) for n in range(10)])
+            begun = time.perf_counter()
+            await lb.submit("b", "alone", 1)
+            assert time.perf_counter() - begun >= 0.99
+            begun = time.perf_counter()
+            await asyncio.gather(*[lb.submit("b", "alone", n) for n in range(2, 4)])
+            assert time.perf_counter() - begun < 0.9
+        assert lb.ledger.appended == [10, 1, 2]
 
 
 async def test_one_that_is_refused_does_not_spoil_its_group(run):

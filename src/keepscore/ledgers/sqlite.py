@@ -1,4 +1,4 @@
-"""The ledger in one SQLite file: WAL, `synchronous=FULL`, one thread that writes and one that reads.
+"""The ledger in one SQLite file: WAL, `synchronous=FULL`, one thread that reads and one that writes, unless that is quick.
 
 One process at a time has the ledger open; a lock file beside the database says which, and where its service is reached.
 """
@@ -31,6 +31,7 @@ from keepscore.ledgers.queries import named_queries
 from keepscore.ledgers.sqlite_archives import SqliteArchives
 from keepscore.ledgers.sqlite_openings import SqliteOpenings
 from keepscore.ledgers.sqlite_part import MAX_INSERT, insert
+from keepscore.ledgers.sqlite_quick import QuickInserts
 from keepscore.ledgers.sqlite_schema import migrate
 from keepscore.ledgers.sqlite_standings import SqliteStandings
 from keepscore.scoring import Event
@@ -68,6 +69,7 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
         self._leading: LockFile | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._connections: list[sqlite3.Connection] = []
+        self._quick: QuickInserts | None = None
         self._writer = 0
         self._writing = ThreadPoolExecutor(1, "ledger-writer")
         self._reading = self._writing if path == ":memory:" else ThreadPoolExecutor(1, "ledger-reader")
@@ -125,7 +127,11 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
         loop = asyncio.get_running_loop()
         for pool in pools:
             self._connections.append(await loop.run_in_executor(pool, self._translated, self._connect, None))
-        return await self._run(self._writing, lambda connection: migrate(connection, self.path))
+        versions = await self._run(self._writing, lambda connection: migrate(connection, self.path))
+        if self.path != ":memory:" and not self._shared:
+            self._connections.insert(1, self._translated(self._connect, None))
+            self._quick = QuickInserts(self._connections[1])
+        return versions
 
     def _connect(self, _: None) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -150,6 +156,7 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
         for connection in self._connections:
             connection.close()
         self._connections.clear()
+        self._quick = None
         for lock in (self._leading, self._lock):
             if lock is not None:
                 lock.release()
@@ -201,7 +208,7 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
 
         if claims or answers or len(rows) > MAX_INSERT:
             await self._write(work)
-        else:
+        elif self._quick is None or not self._translated(lambda quick: quick.insert(sql, rows), self._quick):
             # A statement alone is a transaction.
             await self._run(self._writing, lambda connection: insert(connection, sql, rows))
         self._index.add(events)
