@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from keepscore.catalog import LiveBoard, Route
+from keepscore.catalog import HOUR, CalendarPosition, LiveBoard, Route
 from keepscore.engines.base import Ranking
 from keepscore.ledgers.base import Ledger, Slot
 from keepscore.ledgers.openings import Opening
@@ -20,13 +20,14 @@ States = dict[Ranking, dict[str, State]]
 Known = Callable[[Ranking, Event], bool]
 
 
-class _Shared:
-    """A route that many events have in common, with the states of its rankings; none of these is over before `soonest`."""
+class _Course:
+    """Where many events go, those between two moments: the states of their rankings, none of which is over before `soonest`."""
 
-    __slots__ = ("is_behind", "latest", "route", "soonest", "tables")
+    __slots__ = ("end", "is_behind", "latest", "route", "soonest", "start", "tables")
 
-    def __init__(self, route: Route, tables: list[tuple[Ranking, dict[str, State]]], soonest: int, latest: int) -> None:
-        self.route = route
+    def __init__(self, position: CalendarPosition, tables: list[tuple[Ranking, dict[str, State]]], soonest: int, latest: int) -> None:
+        self.route = position.route(None)
+        self.start, self.end = position.start, position.end
         self.tables = tables
         self.soonest = soonest
         #: When the last of its events came, and whether that is not taken down yet.
@@ -44,7 +45,7 @@ class Folder:
         self.live = live
         self.fold = fold_for(live.board)
         self.states: dict[Ranking, dict[str, State]] = {}
-        self.expiries: dict[Ranking, int] = {}
+        self._expiries: dict[Ranking, int] = {}
         #: When rankings began anew.
         self.began: dict[Ranking, int] = {}
         self.late: set[tuple[Ranking, str]] = set()
@@ -53,9 +54,15 @@ class Folder:
         self.events = 0
         #: When players last scored before the first of the events, where an opening tells.
         self.own: dict[tuple[Ranking, str], int] = {}
-        #: Routes of events without segments, and those of them whose last event is not taken down yet.
-        self.shared: dict[int, _Shared] = {}
-        self.behind: list[_Shared] = []
+        #: Courses of events without segments by the hour, and those of them whose last event is not taken down yet.
+        self._courses: dict[int, _Course] = {}
+        self._behind: list[_Course] = []
+
+    @property
+    def expiries(self) -> dict[Ranking, int]:
+        """When each ranking may be dropped."""
+        self._catch_up()
+        return self._expiries
 
     def take_up(self, ranking: Ranking, player: str, state: State) -> None:
         """Begin with a state that was folded before."""
@@ -87,18 +94,19 @@ class Folder:
         """Fold events into all of their rankings but those in which one is `known`."""
         live, fold, late, taken = self.live, self.fold, self.late, self._taken
         step, half_life, expires = live.board.resolution_ms, live.half_life, bool(live.ttls)
-        shared, behind = self.shared, self.behind
+        courses, behind = self._courses, self._behind
         for event in events:
             self.events += 1
             _, _, _, player, kind, amount, at, received, segments, _, _ = event
-            route = live.route(at, segments)
-            course = shared.get(id(route))
-            if course is None or received >= course.soonest:
+            course = courses.get(at // HOUR) if known is None and not segments else None
+            if course is None or received >= course.soonest or not course.start <= at < course.end:
+                position = live.position(at)
+                route = position.route(segments)
                 self._catch_up()
                 soonest = self._expire(route, received, event, known) if expires else FOREVER
                 tables = [(r, self._states(r)) for r in route.rankings if known is None or not known(r, event)]
                 if known is None and not segments:
-                    shared[id(route)] = _Shared(route, tables, soonest, received)
+                    courses[at // HOUR] = _Course(position, tables, soonest, received)
             else:
                 tables = course.tables
                 if received > course.latest:
@@ -120,7 +128,6 @@ class Folder:
                     late.add((ranking, player))
                 elif new is not found:
                     states[player] = new
-        self._catch_up()
 
     def _states(self, ranking: Ranking) -> dict[str, State]:
         states = self.states.get(ranking)
@@ -130,24 +137,24 @@ class Folder:
 
     def _catch_up(self) -> None:
         """Take down until when rankings stay after the latest events of their routes."""
-        for course in self.behind:
+        for course in self._behind:
             course.is_behind = False
             for ranking, expiry in zip(course.route.rankings, self.live.expiries(course.route, course.latest), strict=True):
-                if expiry > self.expiries.get(ranking, 0):
-                    self.expiries[ranking] = expiry
-        self.behind.clear()
+                if expiry > self._expiries.get(ranking, 0):
+                    self._expiries[ranking] = expiry
+        self._behind.clear()
 
     def _expire(self, route: Route, received: int, event: Event, known: Known | None) -> int:
         """See which rankings of a route begin anew with an event, and until when they stay; answer when the first is over."""
         soonest = FOREVER
         for ranking, expiry in zip(route.rankings, self.live.expiries(route, received), strict=True):
-            before = self.expiries.get(ranking, 0)
+            before = self._expiries.get(ranking, 0)
             over = 0 < before <= received
             if (over or expiry > before) and not (known is not None and known(ranking, event)):
                 if over:
                     self._states(ranking).clear()
                     self.began[ranking] = received
-                self.expiries[ranking] = before = expiry
+                self._expiries[ranking] = before = expiry
             if before:
                 soonest = min(soonest, before)
         return soonest

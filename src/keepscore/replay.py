@@ -186,9 +186,15 @@ async def load_from_events(
                     progress("filling rankings", done, total)
 
         await engine.load(live.id, live.board, loaded(), upto)
-    # Whoever is in a segment is in the whole.
-    wholes = [states.keys() for ranking, states in folded.states.items() if not ranking.segment]
-    return folded.events, max((len(states) for states in wholes), default=0) if len(wholes) < 2 else len(set().union(*wholes))
+    return folded.events, _players_in(live, folded.states)
+
+
+def _players_in(live: LiveBoard, states: States) -> int:
+    """How many players a board has. Whoever is in a segment is in the whole, and everybody is in a window that never ends."""
+    wholes = {ranking.window: players for ranking, players in states.items() if not ranking.segment}
+    if "all_time" in wholes and "all_time" not in live.ttls:
+        return len(wholes["all_time"])
+    return len(set().union(*(players for ranking, players in states.items() if not ranking.segment)))
 
 
 def _parts(rows: Iterable[tuple[str, int, int]], size: int) -> Iterator[list[tuple[str, int, int]]]:

@@ -78,7 +78,7 @@ async def test_a_score_that_waits_while_it_is_announced_that_its_time_is_dropped
         async with lb._writer.quiet:
             waiting = asyncio.ensure_future(lb.submit_many("b", [Entry(player_id="bob", amount=1, at=at(START - 9))], backfill=True))
             await asyncio.sleep(0)
-            assert lb._writer._waiting
+            assert lb._writer._line
             lb._catalog.taken_from[1] = START
         answer = await waiting
         assert (answer.accepted, "takes scores from" in answer.rejected[0].detail) == (0, True)

@@ -52,15 +52,38 @@ class Loader:
             # A row that replaces another must not come before it.
             await self._until(0)
             self._sent.pop(keys.key, None)
+        by_script = again or self._client.is_cluster
+        if not by_script and keys.key not in self._sent:
+            await self._client.run(self._script(keys, expiry, [], again), PATIENCE)
         for chunk in _chunks(rows):
-            argument = _pack([keys.form, keys.field, keys.name, expiry, *_columns(keys, chunk), again, self._keep])
-            call = self._client.run(Call("load", [*self._keys, *keys[:3]], argument), PATIENCE)
+            if by_script:
+                call = self._client.run(self._script(keys, expiry, chunk, again), PATIENCE)
+            else:
+                call = self._client.transaction(self._commands(keys, chunk), PATIENCE)
             self._under_way.append(asyncio.ensure_future(call))
             if not again:
                 self._sent[keys.key] += len(chunk)
             # It is sent now.
             await asyncio.sleep(0)
             await self._until(DEPTH - 1)
+
+    def _script(self, keys: RankingKeys, expiry: int, rows: list[tuple[str, int, int]], again: bool) -> Call:
+        """A call that lists a ranking, and puts rows into it."""
+        numbers, times = _columns(keys, rows) if rows else ([], [])
+        if keys.form[0] == "timed":
+            # The script takes the times from the members.
+            heads, times = _HEADS, []
+            numbers[1::2] = [msgspec.Raw(heads[len(member) - 6] + member) for member in numbers[1::2]]
+        argument = _pack([keys.form, keys.field, keys.name, expiry, numbers, times, again, self._keep])
+        return Call("load", [*self._keys, *keys[:3]], argument)
+
+    def _commands(self, keys: RankingKeys, rows: list[tuple[str, int, int]]) -> list[tuple[Any, ...]]:
+        """The same without a script, which would take Redis twice as long, for rows that are new in a ranking that is listed."""
+        numbers, times = _columns(keys, rows)
+        commands: list[tuple[Any, ...]] = [("ZADD", keys.key, *numbers)]
+        if times:
+            commands.append(("HSET", keys.times, *times))
+        return commands + [("PEXPIRE", key, self._keep) for key in (keys.key, keys.times, *self._keys)]
 
     async def finish(self) -> None:
         """Wait for all that is under way, and see that nothing was lost since, as a failover may."""
@@ -89,7 +112,7 @@ def _chunks(rows: Iterable[tuple[str, int, int]]) -> Iterator[list[tuple[str, in
 
 
 def _columns(keys: RankingKeys, rows: list[tuple[str, int, int]]) -> tuple[list[Any], list[Any]]:
-    """Numbers and times of some rows, as the script takes them."""
+    """Some rows as flat lists: numbers and members of the sorted set; players and their times, where these are kept."""
     kind, unit, start, step, reversed_time, keeps = keys.form
     players, scores, sinces = zip(*rows, strict=True)
     numbers: list[Any] = [None] * (2 * len(rows))
@@ -100,15 +123,14 @@ def _columns(keys: RankingKeys, rows: list[tuple[str, int, int]]) -> tuple[list[
             numbers[0::2] = [score * unit + unit - 1 - (since - start) // step for _, score, since in rows]
         else:
             numbers[0::2] = [score * unit + (since - start) // step for _, score, since in rows]
-    times: list[Any] = []
+    if kind != "timed" and not keeps:
+        return numbers, []
+    times: list[Any] = [None] * (2 * len(rows))
+    times[0::2] = players
     if kind == "timed":
         last = LAST_TIME if reversed_time else 0
-        prefixes = [abs(last - since).to_bytes(6) for since in sinces]
-        names = [player.encode() for player in players]
-        raw, heads = msgspec.Raw, _HEADS
-        numbers[1::2] = [raw(heads[len(name)] + prefix + name) for prefix, name in zip(prefixes, names, strict=True)]
-    elif keeps:
-        times = [None] * (2 * len(rows))
-        times[0::2] = players
+        times[1::2] = prefixes = [abs(last - since).to_bytes(6) for since in sinces]
+        numbers[1::2] = [prefix + player.encode() for prefix, player in zip(prefixes, players, strict=True)]
+    else:
         times[1::2] = [str(since) for since in sinces]
     return numbers, times
