@@ -183,7 +183,13 @@ class RedisClient:
 
     async def _send(self, client: Any, calls: Sequence[Call]) -> list[Any]:
         commands = [("EVALSHA", SCRIPTS[call.script].sha, len(call.keys), *call.keys, call.argument) for call in calls]
-        if len(calls) == 1 or self.is_cluster:
+        answers: list[Any]
+        if len(calls) == 1:
+            try:
+                answers = [await client.execute_command(*commands[0])]
+            except NoScriptError as exc:
+                answers = [exc]
+        elif self.is_cluster:
             answers = await asyncio.gather(*(client.execute_command(*command) for command in commands), return_exceptions=True)
         else:
             pipeline = client.pipeline(transaction=False)

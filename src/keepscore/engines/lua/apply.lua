@@ -108,11 +108,10 @@ local function read_states(batch, routes, updates)
   for route, given in ipairs(routes) do
     for _, position in ipairs(given[1]) do
       local r = batch.rankings[position]
-      local states = r.new and {} or read_all(r, players[route])
-      if next(r.states) == nil then
-        r.states = states
-      else
-        for player, state in pairs(states) do r.states[player] = state end
+      local names = r.new and {} or players[route]
+      local scores, sinces, members = read_all(r, names)
+      for i, player in ipairs(names) do
+        if scores[i] then r.states[player] = {scores[i], sinces[i], members[i]} end
       end
     end
   end

@@ -12,16 +12,14 @@ local _, upto, listed, pruned = entry(KEYS[4], field)
 if not listed and call('EXISTS', KEYS[5]) == 0 then return 'lost' end
 local total = listed and call('ZCARD', r.key) or 0
 if dense and total > 0 and upto ~= math.huge then return 'dense' end
-local states = total > 0 and read_all(r, players) or {}
+local scores, sinces, members = read_all(r, total > 0 and players or {})
 local rank = desc and 'ZREVRANK' or 'ZRANK'
 local numbers = {}
 for i = 1, #players do
-  local at = 5 * i
-  local state = states[players[i]]
-  if state then
-    local score = state[1]
-    numbers[at - 4], numbers[at - 3] = score, state[2]
-    numbers[at - 2] = call(rank, r.key, state[3]) + 1
+  local at, score = 5 * i, scores[i]
+  if score then
+    numbers[at - 4], numbers[at - 3] = score, sinces[i]
+    numbers[at - 2] = call(rank, r.key, members[i]) + 1
     numbers[at - 1] = standard and standard_rank(r, desc, score) or 0
     numbers[at] = dense and dense_rank(r, desc, score) or 0
   else

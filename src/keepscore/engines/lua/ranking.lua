@@ -85,33 +85,30 @@ local function read(r, player)
   return score, since or time, member, number
 end
 
--- The same for many players at once, by player: {score, time, member}, or false. Two calls, however many there are.
+-- The same for many players at once: scores, times and members, each at the place of its player. Two calls, however many there are.
 local function read_all(r, players)
-  local states = {}
+  local scores, sinces, members = {}, {}, {}
   for first = 1, #players, 1000 do
     local last = math.min(first + 999, #players)
-    local members, prefixes, times = players, nil, nil
+    local asked, prefixes, times = players, nil, nil
     if r.kind == 'timed' then
       prefixes = call('HMGET', r.times, unpack(players, first, last))
-      members = {}
-      for i = first, last do members[i] = (prefixes[i - first + 1] or '') .. players[i] end
+      asked = {}
+      for i = first, last do asked[i] = (prefixes[i - first + 1] or '') .. players[i] end
     elseif r.kind == 'plain' and r.keeps then
       times = call('HMGET', r.times, unpack(players, first, last))
     end
-    local found = call('ZMSCORE', r.key, unpack(members, first, last))
+    local found = call('ZMSCORE', r.key, unpack(asked, first, last))
     for i = first, last do
       local at = i - first + 1
-      local number = found[at] and tonumber(found[at])
-      if number and not (prefixes and not prefixes[at]) then
-        local score, since = decoded(r, number)
-        if prefixes then since = time_of(r, prefixes[at]) elseif times then since = tonumber(times[at]) end
-        states[players[i]] = {score, since, members[i]}
-      else
-        states[players[i]] = false
+      if found[at] and not (prefixes and not prefixes[at]) then
+        scores[i], sinces[i] = decoded(r, tonumber(found[at]))
+        members[i] = asked[i]
+        if prefixes then sinces[i] = time_of(r, prefixes[at]) elseif times then sinces[i] = tonumber(times[at]) end
       end
     end
   end
-  return states
+  return scores, sinces, members
 end
 
 -- How many players have a score.

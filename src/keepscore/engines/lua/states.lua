@@ -7,10 +7,7 @@
 
 local form, players = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)
+local scores, sinces = read_all(r, players)
 local states = {}
-local known = read_all(r, players)
-for i, player in ipairs(players) do
-  local state = known[player]
-  states[i] = state and {state[1], state[2]}
-end
+for i = 1, #players do states[i] = scores[i] and {scores[i], sinces[i]} or false end
 return cmsgpack.pack(states)
