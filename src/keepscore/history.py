@@ -55,9 +55,9 @@ class _Known(NamedTuple):
     in_engine: bool
 
     def state(self, now: int) -> WindowState:
-        if now < self.span.end:
-            return "open"
-        return "closing" if self.archive is None else "closed"
+        if self.archive is not None:
+            return "closed"
+        return "open" if now < self.span.end else "closing"
 
 
 async def _known_windows(ledger: Ledger, engine: RankingEngine, live: LiveBoard, window: str | None) -> list[_Known]:
@@ -111,23 +111,25 @@ async def player_history(
     live_places = dict(zip(wanted, await asyncio.gather(*(source.place(ranking, player) for ranking in wanted)), strict=True))
     past: PlayerPast | None = None
     history: list[PastPlace] = []
-    best: tuple[tuple[int, int, int], BestPlace] | None = None
+    best: tuple[tuple[int, Score, int], BestPlace] | None = None
     for one in known:
         archive, shown = one.archive, live.shown_at(now if one.archive is None else one.archive.taken)
         place: Place | None = None
+        score: Score = 0
         if archive is not None and archive.id in rows:
-            rank, standard, dense, _, score, since = rows[archive.id]
-            place = Place(score, since, rank, standard, dense, archive.players)
+            rank, standard, dense, _, stored, since = rows[archive.id]
+            place, score = Place(stored, since, rank, standard, dense, archive.players), live.board.shown(stored)
         elif archive is None or archive.kept < archive.players:
             place = live_places.get(one.ranking)
+            score = 0 if place is None else shown(place.score)
         if place is not None:
             # Of a player whom the engine does not keep, nobody knows the dense rank.
             rank = getattr(place, live.board.rank) or place.unique
-            history.append(_past_place(one, now, rank, place, shown(place.score)))
-            better = -place.score if live.board.order == "desc" else place.score
+            history.append(_past_place(one, now, rank, place, score))
+            better = -score if live.board.order == "desc" else score
             merit = rank, better, -one.span.start
             if place.error is None and (best is None or merit < best[0]):
-                best = merit, BestPlace(one.span.id, rank, shown(place.score))
+                best = merit, BestPlace(one.span.id, rank, score)
         elif archive is not None and archive.kept < archive.players:
             if past is None:
                 past = await player_past(ledger, live, player)

@@ -23,14 +23,24 @@ CHUNK = 1000
 
 
 class Past(Rankings):
-    """One archive. The ranking that its methods are asked for is the one that was archived."""
+    """One archive. The ranking that its methods are asked for is the one that was archived.
 
-    def __init__(self, ledger: Ledger, board: Board, archive: Archive) -> None:
+    A `strict` one raises NotKept where there is more than it has kept; others tell what they have.
+    """
+
+    is_final = True
+
+    def __init__(self, ledger: Ledger, board: Board, archive: Archive, strict: bool = False) -> None:
         self._ledger = ledger
         self._board = board
         self.archive = archive
-        self.told_at = archive.taken
         self.last_rank = archive.kept
+        self._strict = strict and archive.kept < archive.players
+
+    @property
+    def strict(self) -> Past:
+        """The same, which tells all or nothing."""
+        return Past(self._ledger, self._board, self.archive, strict=True)
 
     async def place(self, ranking: Ranking, player: str) -> Place | None:
         return (await self.places(ranking, [player]))[0]
@@ -39,10 +49,14 @@ class Past(Rankings):
         rows = await self._ledger.archive_places(self.archive.id, players)
         total = self.archive.players
         found = {row.player: Place(row.score, row.since, row.rank, row.standard, row.dense, total) for row in rows}
+        if self._strict and len(found) < len(set(players)):
+            raise self._not_kept("ask for these")
         return [found.get(player) for player in players]
 
     async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
         total = self.archive.players
+        if self._strict and limit and offset + limit > self.archive.kept:
+            raise self._not_kept("ask for these")
         rows = await self._ledger.archive_rows(self.archive.id, offset, limit) if limit else []
         if not rows:
             return Page([], Ranks(total + 1, total + 1, total + 1), total)
@@ -82,9 +96,13 @@ class Past(Rankings):
         archive = self.archive
         if counted < archive.kept or archive.kept == archive.players:
             return counted
-        raise NotKept(
+        raise self._not_kept("count scores that are better than theirs, or all")
+
+    def _not_kept(self, instead: str) -> NotKept:
+        archive = self.archive
+        return NotKept(
             f"the {archive.slot.window} window {archive.slot.window_id} of board {self._board.name!r} is archived, and only its first "
-            f"{archive.kept} of {archive.players} players were kept: count scores that are better than theirs, or all"
+            f"{archive.kept} of {archive.players} players were kept: {instead}"
         )
 
 

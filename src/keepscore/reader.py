@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
+from contextlib import suppress
 from decimal import Decimal
 from math import inf
 from typing import Any, TypeVar
@@ -15,14 +16,14 @@ from keepscore.catalog import Catalog, LiveBoard
 from keepscore.cursors import Cursors
 from keepscore.durations import time_of
 from keepscore.engines.base import InProcessEngine, Page, Ranking, RankingEngine, Rankings
-from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
+from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, NotKept, UnknownPlayer
 from keepscore.feeds.base import Feed
 from keepscore.guard import check_player
 from keepscore.histogram import Histogram
 from keepscore.ledgers.base import Ledger
 from keepscore.movement import Movement
 from keepscore.ordering import Place, number_rows, percentile
-from keepscore.past import past_for
+from keepscore.past import Past, past_for
 from keepscore.pruning import KeptRankings, rankings_of
 from keepscore.standby import standby_for
 from keepscore.views import View, check_estimated, check_limit, check_within, rank_kind, since_of
@@ -298,8 +299,8 @@ class Reader:
 
     async def _count(self, source: Rankings, view: View, shown: tuple[Any, Any], lowest: int | None, highest: int | None) -> Count:
         half_life = view.live.half_life
-        if half_life is not None:
-            lowest, highest = half_life.levels(lowest, highest, self._told_at(source))
+        if half_life is not None and not source.is_final:
+            lowest, highest = half_life.levels(lowest, highest, self._clock())
         if not isinstance(source, KeptRankings):
             return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
         count, error = await source.count_within(view.ranking, lowest, highest)
@@ -309,23 +310,27 @@ class Reader:
         return answer
 
     async def _past(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
-        """An answer about a window that has ended: from the engine while it has the ranking, else from the archive, which says so."""
-        try:
-            if (await self._engine.page(view.ranking, 0, 0)).total:
-                return await read(self._source(view))
-            away = None
-        except EngineUnavailable as exc:
-            away = exc
+        """An answer about a window that has ended: from the archive, which is final and says so; else from the engine.
+
+        Of players who were not archived, because only the first were, the engine may still know.
+        """
         try:
             past = await past_for(self._ledger, view.live.board, view.ranking)
         except LedgerUnavailable:
-            raise (away or LedgerUnavailable("the ledger, where closed windows are archived, does not answer: try again later")) from None
+            if (await self._engine.page(view.ranking, 0, 0)).total:
+                return await read(self._source(view))
+            raise LedgerUnavailable("the ledger, where closed windows are archived, does not answer: try again later") from None
         if past is None:
-            return await read(self._source(view)) if away is None else await self._stale(view, away, read)
-        answer = await read(past)
-        answer.archived = True
-        answer.as_of = time_of(past.archive.taken)
-        return answer
+            try:
+                return await read(self._source(view))
+            except EngineUnavailable as exc:
+                return await self._stale(view, exc, read)
+        with suppress(NotKept):
+            return _archived(past, await read(past.strict))
+        with suppress(EngineUnavailable, NotKept, InvalidPage):
+            if (await self._engine.page(view.ranking, 0, 0)).total:
+                return await read(self._source(view))
+        return _archived(past, await read(past))
 
     async def _stale(self, view: View, error: EngineUnavailable, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """An answer from the ledger's checkpoint, which says so; there is none for strong boards, and none without a checkpoint."""
@@ -358,8 +363,11 @@ class Reader:
             await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
         return standings
 
-    def _told_at(self, source: Rankings) -> int:
-        return self._clock() if source.told_at is None else source.told_at
-
     def _shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
-        return live.shown_at(self._told_at(source))
+        return live.board.shown if source.is_final else live.shown_at(self._clock())
+
+
+def _archived(past: Past, answer: A) -> A:
+    answer.archived = True
+    answer.as_of = time_of(past.archive.taken)
+    return answer

@@ -86,7 +86,10 @@ class Running:
         """Archive what the engine has of a ranking."""
         page = await self.lb._engine.page(ranking, 0, 1000)
         places = await self.lb._engine.places(ranking, [row.player for row in page.rows])
-        rows = [Archived(p.unique, p.standard, p.dense, *row) for p, row in zip(places, page.rows, strict=True) if p is not None]
+        half_life = self.live.half_life
+        scores = [row.score if half_life is None else half_life.score(row.score, self.clock.now) for row in page.rows]
+        found = zip(places, page.rows, scores, strict=True)
+        rows = [Archived(p.unique, p.standard, p.dense, row.player, score, row.since) for p, row, score in found if p is not None]
         return await self.write(ranking, rows, len(rows), keep, number, kind)
 
     async def write(

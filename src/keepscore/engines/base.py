@@ -161,8 +161,8 @@ class Dirty(NamedTuple):
 class Rankings(ABC):
     """Rankings that can be read."""
 
-    #: The moment for which scores are told, where it is not the present.
-    told_at: int | None = None
+    #: Whether scores are told as they were shown at the end, and decay no more.
+    is_final: bool = False
     #: The last rank that can be read, where there may be more players.
     last_rank: float = inf
 
