@@ -23,6 +23,7 @@ __all__ = ["Catalog", "LiveBoard", "Route", "check_links", "check_rollup"]
 REMEMBERED = 10_000
 #: An hour, in milliseconds.
 HOUR = 3_600_000
+_NONE: Mapping[str, int] = {}
 
 
 class Route(NamedTuple):
@@ -109,6 +110,11 @@ class LiveBoard:
     def taken_from(self) -> int:
         """The time from which on it takes scores: what was before is folded, and dropped."""
         return 0 if self._catalog is None else self._catalog.taken_from.get(self.id, 0)
+
+    @property
+    def closed(self) -> Mapping[str, int]:
+        """Up to which end its windows are closed, by their names, whatever the clock says."""
+        return _NONE if self._catalog is None else self._catalog.closed.get(self.id, _NONE)
 
     def shown_at(self, now: int) -> Callable[[int], Score]:
         """How scores that an engine keeps are shown at a moment."""
@@ -239,6 +245,8 @@ class Catalog:
         self._rollups: dict[str, list[LiveBoard]] = {}
         #: The time from which on boards take scores, by their numbers, where earlier events are dropped.
         self.taken_from: dict[int, int] = {}
+        #: Up to which end the windows of boards are closed, by the board's number and the window's name.
+        self.closed: dict[int, dict[str, int]] = {}
 
     def __iter__(self) -> Iterator[LiveBoard]:
         return iter(sorted(self._boards.values(), key=lambda live: live.name))

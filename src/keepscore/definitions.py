@@ -17,6 +17,7 @@ from keepscore.boards import Board
 from keepscore.catalog import Catalog, LiveBoard, check_links, check_rollup
 from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import BoardInUse, EngineUnavailable, EventsDropped, InvalidBoard, VersionConflict
+from keepscore.jobs.closing import closed_windows
 from keepscore.keeper import Keeper
 from keepscore.ledgers.base import Checkpoint, Ledger, check_version
 from keepscore.openings import said
@@ -63,11 +64,16 @@ class Definitions:
         #: Definitions whose rankings are not there yet, and since when.
         self._missing: dict[tuple[int, int], int] = {}
 
+    async def learn_times(self) -> None:
+        """Take up which times boards take scores of: from when on, and not those of windows that are closed."""
+        self._catalog.taken_from = await self._ledger.taken_from()
+        self._catalog.closed = await closed_windows(self._ledger)
+
     async def load(self, configured: Sequence[Board]) -> None:
         """Take up what the ledger knows and what was configured, and see that the engine has the rankings."""
         for record in await self._ledger.boards():
             self._catalog.put(record)
-        self._catalog.taken_from = await self._ledger.taken_from()
+        await self.learn_times()
         boards = {board.name: board for board in configured}
         if len(boards) < len(configured):
             raise InvalidBoard(f"a board is defined twice: {', '.join(sorted(board.name for board in configured))}")

@@ -94,8 +94,9 @@ def check_submission(
     if at is not None:
         check_taken(live, moment)
     route = live.route(moment, _checked_segments(live, segments) if segments else None)
-    # Nearly always the windows of the event's time are the ones that are open now.
-    if moment != now and not backfill and route.spans is not live.position(now).spans:
+    # Nearly always the windows of the event's time are the ones that are open now, unless the clock was put back.
+    is_now = moment == now or route.spans is live.position(now).spans
+    if not backfill and not (is_now and moment >= max(live.closed.values(), default=0)):
         check_open(live, route, moment, now)
     if not route.spans:
         raise WindowClosed(f"board {board.name!r} has no season at {_text(moment)}: its season is {board.periods['season']}")
@@ -194,8 +195,9 @@ def check_taken(live: LiveBoard, moment: int) -> None:
 
 def check_open(live: LiveBoard, route: Route, moment: int, now: int) -> None:
     """Raise WindowClosed where a window of a route has ended, its grace included."""
+    closed = live.closed
     for span in route.spans:
-        if now >= span.end + live.board.grace_ms:
+        if now >= span.end + live.board.grace_ms or span.end <= closed.get(span.window, 0):
             raise WindowClosed(
                 f"at = {_text(moment)} lies in the {span.window} window {span.id} of board {live.name!r}, which ended at "
                 f"{_text(span.end)} and takes late scores for {live.board.grace} only"

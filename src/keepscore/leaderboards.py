@@ -151,7 +151,7 @@ class Leaderboards(Lookback, Upkeep):
     async def _refresh(self) -> None:
         """Take up what other processes have changed."""
         await self._definitions.refresh()
-        self._catalog.taken_from = await self.ledger.taken_from()
+        await self._definitions.learn_times()
         await self._learn_names()
 
     async def _learn_names(self) -> None:

@@ -37,16 +37,26 @@ class Replies:
                 self._retries.keep(ticket.claim, answer)
             ticket.settle(answer)
 
-    def postpone(self, ticket: Ticket, plans: dict[int, Plan]) -> None:
+    def postpone(self, ticket: Ticket, plans: dict[int, Plan], replayed: bool | msgspec.UnsetType = msgspec.UNSET) -> None:
         """Answer a request that is recorded, and ranked later."""
         receipts = [pending_receipt(plans[id(submission)]) for _, submission in ticket.submissions if ticket.ranked]
-        if ticket.batch:
-            answer = _batch_receipt(ticket)
-            answer.pending = True
+        if not ticket.batch and not receipts:
+            return
+        answer = _batch_receipt(ticket) if ticket.batch else receipts[0]
+        if isinstance(answer, BatchReceipt):
             answer.results = receipts if ticket.ranked else msgspec.UNSET
-            ticket.settle(answer)
-        elif receipts:
-            ticket.settle(receipts[0])
+        answer.pending = True
+        answer.replayed = replayed
+        ticket.settle(answer)
+
+    def postpone_again(self, ticket: Ticket, claim: Claim, known: Answered) -> None:
+        """Answer a request whose key was claimed before, and which is still to be ranked."""
+        try:
+            self._retries.answer(claim, known, ticket.batch)
+        except KeepscoreError as exc:
+            ticket.settle(exc)
+            return
+        self.postpone(ticket, _plans_of(ticket), replayed=True)
 
     async def replay(self, ticket: Ticket, claim: Claim, known: Answered) -> None:
         """Answer a request whose key was claimed before, from its first answer or from where the player stands."""
@@ -57,8 +67,7 @@ class Replies:
             return
         if answer is None:
             # It was recorded, and the process stopped before it answered.
-            plans = {id(submission): Plan(submission, [submission.live], [], []) for _, submission in ticket.submissions}
-            answer = await self._answer(ticket, plans, {})
+            answer = await self._answer(ticket, _plans_of(ticket), {})
             answer.replayed = True
         ticket.settle(answer)
 
@@ -83,6 +92,11 @@ class Replies:
         if any(receipt.pending is True for receipt in receipts):
             answer.pending = True
         return answer
+
+
+def _plans_of(ticket: Ticket) -> dict[int, Plan]:
+    """Plans of a request that is recorded already."""
+    return {id(submission): Plan(submission, [submission.live], [], []) for _, submission in ticket.submissions}
 
 
 def _batch_receipt(ticket: Ticket) -> BatchReceipt:

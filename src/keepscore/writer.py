@@ -335,7 +335,10 @@ class Writer:
                 for live in ticket.boards:
                     await self._applier.catch_up(live)
             except EngineUnavailable as exc:
-                ticket.settle(exc)
+                if any(self._is_strong(live) for live in ticket.boards):
+                    ticket.settle(exc)
+                else:
+                    self._replies.postpone_again(ticket, claim, known)
                 return
         await self._replies.replay(ticket, claim, known)
 

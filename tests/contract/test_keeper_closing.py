@@ -439,6 +439,27 @@ async def test_snapshots_by_schedule(everywhere, clock, ties):
         assert await job.look(clock.now) == ""
 
 
+async def test_what_is_closed_takes_no_scores_though_the_clock_is_put_back(everywhere, clock):
+    async with everywhere.open(Board("b", windows=["daily", "all_time"], grace="10m")) as lb:
+        await lb.submit("b", "p", 5)
+        clock.now = MIDNIGHT + HOUR
+        assert await close(lb) == "closed 1 windows: b 2026-11-15"
+        clock.now = MIDNIGHT - HOUR
+        for moment in (None, at(clock.now - HOUR)):
+            with pytest.raises(WindowClosed, match="2026-11-15"):
+                await lb.submit("b", "late", 9, at=moment)
+        receipt = await lb.submit_many("b", [Entry(player_id="late", score=9)])
+        assert (receipt.accepted, receipt.rejected[0].type) == (0, "urn:keepscore:window-closed")
+        assert [found.state for found in (await lb.windows("b", window="daily")).windows] == ["closed"]
+    # A process that starts with such a clock knows it, too.
+    async with everywhere.open() as lb:
+        with pytest.raises(WindowClosed):
+            await lb.submit("b", "late", 9)
+        clock.now = MIDNIGHT + 2 * HOUR
+        assert (await lb.submit("b", "late", 9)).rank == 1
+        assert [found.players for found in (await lb.windows("b", window="daily")).windows] == [1, 1]
+
+
 async def test_now_may_not_lie_in_the_future(run, clock):
     async with run(Board("b")) as lb:
         with pytest.raises(InvalidTime, match="future"):

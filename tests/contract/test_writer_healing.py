@@ -1,10 +1,11 @@
 import asyncio
 
 import pytest
+from msgspec import UNSET
 
 from keepscore import Board, Entry
 from keepscore.engines.embedded import EmbeddedEngine
-from keepscore.errors import EngineUnavailable, LedgerUnavailable, Unavailable
+from keepscore.errors import EngineUnavailable, IdempotencyKeyReused, LedgerUnavailable, Unavailable
 from keepscore.ledgers.sqlite import SqliteLedger
 from tests.contract.opened import at, differences, killed, live_of, opened, recorded, restore, snapshot, standings
 
@@ -238,4 +239,40 @@ async def test_verify_beside_writes_finds_nothing(run):
         *_, first, second = await asyncio.gather(*writes, lb.verify("b"), lb.verify("b"))
         assert first.ok
         assert second.ok
+        assert await differences(lb) == []
+
+
+class AwayEngine(EmbeddedEngine):
+    """Does nothing for a while."""
+
+    away = False
+
+    async def apply(self, batches):
+        if self.away:
+            raise EngineUnavailable("gone away")
+        return await super().apply(batches)
+
+    async def applied(self, board_id, shadow=False):
+        if self.away:
+            raise EngineUnavailable("gone away")
+        return await super().applied(board_id, shadow)
+
+
+async def test_a_retry_while_the_engine_is_away(run):
+    async with run(Board("b", operator="sum"), engine=AwayEngine) as lb:
+        lb._engine.away = True
+        entries = [Entry(player_id="p", amount=1), Entry(player_id="q", amount=9)]
+        first = await lb.increment("b", "p", 5, idempotency_key="k")
+        batch = await lb.submit_many("b", entries, idempotency_key="batch", results=True)
+        assert (first.pending, first.replayed, first.rank, batch.pending) == (True, UNSET, None, True)
+        again = await lb.increment("b", "p", 5, idempotency_key="k")
+        assert (again.pending, again.replayed, again.rank) == (True, True, None)
+        batch = await lb.submit_many("b", entries, idempotency_key="batch", results=True)
+        assert (batch.pending, batch.replayed, batch.accepted, len(batch.results)) == (True, True, 2, 2)
+        with pytest.raises(IdempotencyKeyReused):
+            await lb.increment("b", "p", 6, idempotency_key="k")
+        lb._engine.away = False
+        again = await lb.increment("b", "p", 5, idempotency_key="k")
+        assert (again.pending, again.replayed, again.score, again.rank) == (UNSET, True, 6, 2)
+        assert await standings(lb, "b") == [(1, "q", 9), (2, "p", 6)]
         assert await differences(lb) == []

@@ -1,4 +1,4 @@
-"""Windows that have ended: read from the engine while it has them, then from the archive, by the same routes."""
+"""Windows that have ended: read from the archive, or from the engine where it has more, by the same routes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from keepscore import Entry
 from keepscore.errors import EngineUnavailable, LedgerUnavailable, WindowClosed
 from tests.service.looking_back import DAY, HOUR, NOON, PLACES, opened
 from tests.service.running import refused
@@ -166,6 +168,37 @@ async def test_outages(run: Open, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await here.get("top"))["total_players"] == 0, "the present asks no archive"
 
 
+async def test_closed_standings_stay_as_they_are(run: Open) -> None:
+    async with run(windows=["daily"]) as here:
+        await here.submit(*SCORES)
+        here.clock.now += DAY
+        await here.lb.run_keeper()
+        before = await here.get("top", window_id=YESTERDAY)
+        assert (before["archived"], before["total_players"]) == (True, 6)
+        late = Entry(player_id="late", score=99, at="2026-11-15T13:00:00Z")
+        assert (await here.lb.submit_many(here.name, [late], backfill=True)).accepted == 1
+        await here.lb.put_board(replace(here.live.board, order="asc"))
+        assert await here.get("top", window_id=YESTERDAY) == before
+        assert (await here.get("count", window_id=YESTERDAY))["count"] == 6
+        refused(await here.ask("players/late", window_id=YESTERDAY), 404, "late")
+        await here.lb.put_board(replace(here.live.board, order="desc"))
+        await here.lb.revise(here.name, "daily", YESTERDAY, "a score that was forgotten")
+        assert await here.order(window_id=YESTERDAY, limit=2) == [(1, "late", 99), (2, "ann", 50)]
+
+
+async def test_players_beyond_an_archive_are_looked_for_in_the_engine(run: Open) -> None:
+    async with run(windows={"daily": {"archive": 3}}) as here:
+        await here.submit(*SCORES)
+        here.clock.now += DAY
+        await here.lb.run_keeper()
+        get = partial(here.get, window_id=YESTERDAY)
+        assert "archived" in await get("top", limit=3)
+        assert len((await get("top", limit=4))["standings"]) == 4
+        assert ((await get("players/bob"))["archived"], (await get("players/fay"))["rank"]) == (True, 6)
+        await here.drop(here.ranking("daily", YESTERDAY))
+        assert len((await get("top", limit=4))["standings"]) == 3
+
+
 async def test_decaying_scores_are_those_of_the_close(run: Open) -> None:
     async with run(windows=["daily"], decay={"half_life": "1d"}) as here:
         await here.lb.submit(here.name, "ann", 1000)
@@ -174,6 +207,8 @@ async def test_decaying_scores_are_those_of_the_close(run: Open) -> None:
         await here.drop(here.ranking("daily", YESTERDAY))
         here.clock.now += 5 * DAY
         assert await here.order(window_id=YESTERDAY) == [(1, "ann", 500)]
+        (found,) = (await here.get("history/ann"))["history"]
+        assert (found["state"], found["rank"], found["score"]) == ("closed", 1, 500)
         assert (await here.get("count", window_id=YESTERDAY, min=500, max=500))["count"] == 1
 
 

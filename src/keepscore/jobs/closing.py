@@ -14,13 +14,13 @@ from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Ranking
 from keepscore.errors import EngineUnavailable
 from keepscore.jobs.base import SECOND, Job, Parts
-from keepscore.ledgers.base import Slot
+from keepscore.ledgers.base import Ledger, Slot
 from keepscore.pace import Pace
 from keepscore.replay import positions_of
 from keepscore.scoring import State
 from keepscore.windows import FOREVER, Span, span_at, span_of
 
-__all__ = ["Closing", "closes_at"]
+__all__ = ["Closing", "closed_windows", "closes_at"]
 
 #: Up to where windows are closed already, and the end of the last one that is due.
 Bounds = tuple[int, int]
@@ -45,6 +45,15 @@ def ends_around(board: Board, window: str, moment: int) -> tuple[int, int]:
         return (end, FOREVER) if end <= moment else (0, end)
     span = span_at(board, window, moment)
     return (span.start, span.end) if span is not None else (0, FOREVER)
+
+
+async def closed_windows(ledger: Ledger) -> dict[int, dict[str, int]]:
+    """Up to which end the windows of boards are closed, by the board's number and the window's name."""
+    found: dict[int, dict[str, int]] = {}
+    for name, mark in (await ledger.values("closed:")).items():
+        _, board, window = name.split(":")
+        found.setdefault(int(board), {})[window] = int(mark)
+    return found
 
 
 class Closing(Job):
@@ -164,6 +173,7 @@ class Closing(Job):
         if self._marks.get((live.id, window)) != mark:
             await self.parts.ledger.put_value(f"closed:{live.id}:{window}", str(mark).encode())
             self._marks[live.id, window] = mark
+            self.parts.catalog.closed.setdefault(live.id, {})[window] = mark
 
 
 class _Found:

@@ -360,6 +360,10 @@ class Ledger(Openings):
         """What was kept under a name."""
 
     @abstractmethod
+    async def values(self, beginning: str) -> dict[str, bytes]:
+        """All that was kept under names that begin so."""
+
+    @abstractmethod
     async def put_value(self, name: str, value: bytes) -> None:
         """Keep something under a name."""
 

@@ -97,6 +97,9 @@ class PostgresLedger(PostgresStandings, PostgresArchives, PostgresOpenings):
         rows = await self._connections.read("value", name)
         return bytes(rows[0][0]) if rows else None
 
+    async def values(self, beginning: str) -> dict[str, bytes]:
+        return {name: bytes(value) for name, value in await self._connections.read("values", beginning)}
+
     async def put_value(self, name: str, value: bytes) -> None:
         await self._write("put_value", name, value)
 

@@ -184,6 +184,9 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
         rows = await self._read("value", name)
         return bytes(rows[0][0]) if rows else None
 
+    async def values(self, beginning: str) -> dict[str, bytes]:
+        return {name: bytes(value) for name, value in await self._read("values", beginning)}
+
     async def put_value(self, name: str, value: bytes) -> None:
         await self._write(lambda connection: connection.execute(self._queries["put_value"], (name, value)))
 

@@ -343,3 +343,7 @@ INSERT INTO ledger (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SE
 -- name: value
 -- A kept value.
 SELECT value FROM ledger WHERE name = $1;
+
+-- name: values
+-- All values whose names begin so.
+SELECT name, value FROM ledger WHERE starts_with(name, $1);

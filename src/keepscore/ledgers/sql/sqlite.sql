@@ -300,3 +300,7 @@ INSERT INTO ledger (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value =
 -- name: value
 -- A kept value.
 SELECT value FROM ledger WHERE name = ?;
+
+-- name: values
+-- All values whose names begin so.
+SELECT name, value FROM ledger WHERE substr(name, 1, length(?1)) = ?1;
