@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from tests.postgres_servers import shared_postgres
 from tests.redis_servers import RedisServer, single
 from tests.service.redis_places import on, until, verified
-from tests.service.running import Service, refused, taken
+from tests.service.running import Service, refused, run, taken
 
 BOARDS = """
 [server]
@@ -145,3 +147,23 @@ def test_the_older_routes_say_so_too(away: tuple[Service, RedisServer]) -> None:
     until(lambda: "stale" not in service.client.get(reads[0]).json())
     assert taken(service.client.get(f"{base}/rank/12"))["score"] == 9
     assert "pending" not in taken(service.client.post(f"{base}/score", json={"player_id": 12, "score": 7}))
+
+
+def test_the_command_line_says_so_too(away: tuple[Service, RedisServer]) -> None:
+    service, redis = away
+    commands = [("top", "best"), ("rank", "best", "p3"), ("around", "best", "6")]
+
+    def said(*command: str) -> str:
+        done = run(*command, "--url", service.url, cwd=service.directory)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    assert not [command for command in commands if "as of" in said(*command)]
+    redis.stop()
+    stopped = datetime.now(UTC)
+    until(lambda: as_of(service, "best") >= stopped)
+    for command in commands:
+        assert re.search(r"\nas of 20\S+: the rankings cannot be reached, this is the last checkpoint\n$", said(*command)), command
+        answer = json.loads(said(*command, "--json"))
+        assert answer["stale"] is True
+        assert answer["as_of"]

@@ -70,6 +70,8 @@ def print_ranking(answer: dict[str, Any], marked: str | None = None) -> None:
     players = f"{answer['total_players']} players{archived}"
     out.print(Text(f"{answer['board']} · {answer['window']} {answer['window_id']}{slice_} · {players}"))
     _print_standings(answer["standings"], marked)
+    if answer.get("stale"):
+        out.print(Text(f"as of {answer['as_of']}: the rankings cannot be reached, this is the last checkpoint", style="yellow"))
 
 
 @app.command()
