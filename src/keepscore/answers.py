@@ -168,11 +168,11 @@ class Top(msgspec.Struct):
 
 
 class RankNumbers(msgspec.Struct, gc=False):
-    """The three ways to number one rank. Where the rank is an estimate, `dense` is 0: nobody knows it."""
+    """The three ways to number one rank. Where the rank is an estimate, `dense` is null: nobody knows it."""
 
     unique: int
     standard: int
-    dense: int
+    dense: int | None
 
 
 class PlayerPlace(msgspec.Struct, gc=False):

@@ -272,7 +272,11 @@ class KeyTaken(EngineUnavailable):
 
 
 class ServiceError(KeepscoreError):
-    """A running service answered with an error."""
+    """A running service answered with an error, whose type is `problem` where it has told one."""
+
+    def __init__(self, message: str, problem: str | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem
 
 
 class ConfigError(KeepscoreError):

@@ -99,7 +99,9 @@ def check_submission(
     if not backfill and not (is_now and moment >= max(live.closed.values(), default=0)):
         check_open(live, route, moment, now)
     if not route.spans:
-        raise WindowClosed(f"board {board.name!r} has no season at {_text(moment)}: its season is {board.periods['season']}")
+        assert board.season is not None, "a season by cron has no gaps"
+        start, end = (time.isoformat(timespec="seconds") for time in board.season)
+        raise WindowClosed(f"board {board.name!r} has no season at {_text(moment)}: its season is from {start} to {end}")
     if game_id is not None and not 0 < len(game_id.encode("utf-8", "replace")) <= MAX_ID:
         raise InvalidField(f"game_id = {game_id[:40]!r} is empty or longer than {MAX_ID} bytes")
     if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA:

@@ -232,7 +232,7 @@ class Reader:
         )
         if place.error is not None:
             check_estimated(rank)
-            answer.approximate, answer.error = True, place.error
+            answer.approximate, answer.error, answer.ranks.dense = True, place.error, None
         return answer
 
     async def around(self, view: View, rank: int, around: int = 50) -> Around:

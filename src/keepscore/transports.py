@@ -46,7 +46,9 @@ class Transport(ABC):
         status, text = self.send(method, target, None if body is None else encode(body))
         answer = _decoded(text)
         if status >= 400:
-            raise ServiceError(answer["detail"] if isinstance(answer, dict) and "detail" in answer else f"the service answered {status}")
+            if isinstance(answer, dict) and "detail" in answer:
+                raise ServiceError(answer["detail"], answer.get("type"))
+            raise ServiceError(f"the service answered {status}")
         return answer
 
     def rebuild(self, board: str, progress: Progress) -> Any:

@@ -101,6 +101,7 @@ async def compare(lb, name, first=KEEP):
         one = await lb.rank(name, row.player)
         assert (one.score, one.rank, one.error) == (row.score, told[row.player].rank, told[row.player].error)
         assert one.percentile == percentile(one.ranks.unique, len(rows)) > 0
+        assert (one.ranks.dense is None) is (one.approximate is True)
     assert (await lb.verify(name)).ok
     return worst
 

@@ -111,6 +111,30 @@ def test_scores_are_submitted_and_read(cli: Cli) -> None:
     assert "differences" in cli("verify", "games")
 
 
+def test_a_player_whom_the_engine_does_not_keep(tmp_path: Path) -> None:
+    running = Service(tmp_path, '[[board]]\nname = "many"\nkeep_top = 10\n')
+    try:
+        cli = Cli(tmp_path, "--url", running.url)
+        running.post("many", "scores/batch", {"scores": [{"player_id": f"p{n}", "score": 1000 - n} for n in range(1, 61)]})
+        # Players are removed after a checkpoint.
+        for _ in range(2):
+            cli("keeper", "run-once")
+        shown = cli("rank", "many", "p40")
+        place = cli.json("rank", "many", "p40")
+        assert (place["approximate"], place["around"], place["ranks"]["unique"]) == (True, [], place["rank"])
+        first, *_, row = shown.splitlines()
+        assert first.startswith(f"about rank {place['rank']} (± {place['error']}) of 60, better than or equal to ")
+        assert row.split()[:4] == [str(place["rank"]), "p40", "–", "960"]
+        assert "only the first 10 of 60" in cli.refused("rank", "many", "p40", "--around", "2")
+        assert "nobody" in cli.refused("rank", "many", "nobody")
+        kept = cli("rank", "many", "p5").splitlines()
+        assert kept[0].startswith("rank 5 of 60, ")
+        assert [line.split()[1] for line in kept[-5:]] == ["p3", "p4", "p5", "p6", "p7"]
+        assert len(cli("rank", "many", "p5", "--around", "0").splitlines()) == len(shown.splitlines())
+    finally:
+        running.stop()
+
+
 def test_decimals_and_any_player(cli: Cli) -> None:
     for player, score in (("李 / ?&%", "83.25"), ('"q" 🏆', "82.5")):
         assert cli.json("submit", "laps", player, score)["player_id"] == player

@@ -14,6 +14,9 @@ from tests.service.redis_places import on, until, verified
 from tests.service.running import Service, refused
 
 BOARDS = """
+[server]
+default_board = "xp"
+
 [[board]]
 name = "points"
 operator = "sum"
@@ -67,6 +70,8 @@ def test_submissions_are_kept_and_drained_in_order(tmp_path: Path, postgres: Pos
             assert (answer.status_code, answer.json()["spooled"]) == (200, True), answer.text
             assert answer.json()["score"] == 5 + sum(range(number + 1))
             assert answer.json()["rank"] == 1
+        older = service.client.post("/api/v1/leaderboard/score/increment", json={"player_id": "dora", "score_delta": 3})
+        assert (older.status_code, older.json()["score"], older.json()["spooled"], "pending" in older.json()) == (200, 3, True, False)
         late = {"player_id": "alice", "score": 20, "at": "2026-01-01T00:00:00Z"}
         refused(service.post("prize", "scores", {"player_id": "alice", "score": 1}), 503)
         keyed = {"player_id": "alice", "amount": 1, "idempotency_key": "k"}
@@ -79,7 +84,7 @@ def test_submissions_are_kept_and_drained_in_order(tmp_path: Path, postgres: Pos
         service.stop(kill=True)
         postgres.start()
         service.start()
-        until(lambda: len(recorded(postgres, url)) >= len(before) + 15)
+        until(lambda: len(recorded(postgres, url)) >= len(before) + 16)
         assert [row for row in recorded(postgres, url) if row.startswith("1|alice")] == [f"1|alice|{n}" for n in (5, 1, 2, 3, 4, 5)]
         assert service.get("points", "top")["standings"][0]["score"] == 20
         assert service.get("lasts", "players/alice")["score"] == 50

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +15,12 @@ import pytest
 from tests.postgres_servers import shared_postgres
 from tests.redis_servers import RedisServer, single
 from tests.service.redis_places import on, until, verified
-from tests.service.running import Service, refused
+from tests.service.running import Service, refused, run, taken
 
 BOARDS = """
+[server]
+default_board = "lasts"
+
 [[board]]
 name = "best"
 windows = ["all_time", "daily"]
@@ -115,3 +120,50 @@ def test_reads_come_from_the_checkpoint_and_say_so(away: tuple[Service, RedisSer
     until(lambda: "stale" not in service.client.get("/v1/boards/lasts/top").json())
     assert shown(service, "lasts", "top")["standings"][0]["player_id"] == "newcomer"
     verified(service)
+
+
+def test_the_older_routes_say_so_too(away: tuple[Service, RedisServer]) -> None:
+    service, redis = away
+    base = "/api/v1/leaderboard"
+    reads = [f"{base}/{path}" for path in ("top?n=5", "rank/p3", "around/6?range=2")]
+    before = {read: taken(service.client.get(read)) for read in reads}
+    assert not [body for body in before.values() if {"stale", "as_of"} & set(body)]
+    assert all("max-age" in service.client.get(read).headers["cache-control"] for read in reads)
+    redis.stop()
+    stopped = datetime.now(UTC)
+    until(lambda: as_of(service, "lasts") >= stopped)
+    for read, body in before.items():
+        answer = service.client.get(read)
+        assert answer.headers["cache-control"] == answer.headers["surrogate-control"] == "no-store"
+        stale = taken(answer)
+        assert datetime.fromisoformat(stale["as_of"]) >= stopped
+        assert stale == {**body, "stale": True, "as_of": stale["as_of"]}, read
+    for route, amount in (("score", {"score": 7}), ("score/increment", {"score_delta": 2})):
+        pending = service.client.post(f"{base}/{route}", json={"player_id": 12, **amount})
+        assert pending.status_code == 202
+        nothing = {"rank": None, "rank_change": None, "percentile": None}
+        assert pending.json() == {"player_id": 12, "score": next(iter(amount.values())), **nothing, "pending": True}
+    redis.start()
+    until(lambda: "stale" not in service.client.get(reads[0]).json())
+    assert taken(service.client.get(f"{base}/rank/12"))["score"] == 9
+    assert "pending" not in taken(service.client.post(f"{base}/score", json={"player_id": 12, "score": 7}))
+
+
+def test_the_command_line_says_so_too(away: tuple[Service, RedisServer]) -> None:
+    service, redis = away
+    commands = [("top", "best"), ("rank", "best", "p3"), ("around", "best", "6")]
+
+    def said(*command: str) -> str:
+        done = run(*command, "--url", service.url, cwd=service.directory)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    assert not [command for command in commands if "as of" in said(*command)]
+    redis.stop()
+    stopped = datetime.now(UTC)
+    until(lambda: as_of(service, "best") >= stopped)
+    for command in commands:
+        assert re.search(r"\nas of 20\S+: the rankings cannot be reached, this is the last checkpoint\n$", said(*command)), command
+        answer = json.loads(said(*command, "--json"))
+        assert answer["stale"] is True
+        assert answer["as_of"]

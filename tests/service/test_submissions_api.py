@@ -53,6 +53,15 @@ def test_an_answer_has_the_fields_of_the_contract(service: Service, board: Defin
     assert all(set(state) == WINDOW_FIELDS for state in answer["windows"].values())
 
 
+def test_a_season_that_is_over_says_when_it_was(service: Service, board: Define) -> None:
+    name = board(windows={"season": {"start": "2026-01-01", "end": "2026-02-01T06:00"}}, timezone="Europe/Berlin")
+    answer = service.post(name, "scores", {"player_id": "alice", "score": 1})
+    problem = refused(answer, 409, name, "its season is from 2026-01-01T00:00:00+01:00 to 2026-02-01T06:00:00+01:00")
+    assert "Window(" not in problem["detail"]
+    service.define(name, windows={"season": {"cron": "0 0 1 1 *"}}, timezone="Europe/Berlin")
+    assert service.submit(name, "alice", 1)["rank"] == 1
+
+
 def test_an_increment_answers_the_same(service: Service, board: Define) -> None:
     name = board(operator="sum", windows=["all_time", "daily"])
     service.increment(name, "bob", 50)

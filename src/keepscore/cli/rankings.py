@@ -24,10 +24,14 @@ from keepscore.cli.options import (
     print_json,
     reach,
 )
+from keepscore.errors import InvalidPage, ServiceError
 
 __all__ = ["app", "print_ranking"]
 
 app = typer.Typer()
+
+#: Players above and below one, where nobody says how many.
+AROUND = 2
 
 
 def _print_standings(standings: list[dict[str, Any]], marked: str | None = None) -> None:
@@ -70,13 +74,15 @@ def print_ranking(answer: dict[str, Any], marked: str | None = None) -> None:
     players = f"{answer['total_players']} players{archived}"
     out.print(Text(f"{answer['board']} · {answer['window']} {answer['window_id']}{slice_} · {players}"))
     _print_standings(answer["standings"], marked)
+    if answer.get("stale"):
+        out.print(Text(f"as of {answer['as_of']}: the rankings cannot be reached, this is the last checkpoint", style="yellow"))
 
 
 @app.command()
 def rank(
     board: BoardName,
     player: Player,
-    around: Annotated[int, typer.Option(help="How many players above and below.")] = 2,
+    around: Annotated[int | None, typer.Option(help="How many players above and below. Default: 2, where they are known.")] = None,
     window: WindowOption = None,
     window_id: WindowId = None,
     segment: Segment = None,
@@ -86,13 +92,24 @@ def rank(
     json: Json = False,
 ) -> None:
     """Show where a player stands, and who is around."""
-    query = {"around": around, "window": window, "window_id": window_id, "segment": segment, "rank": rank}
+    query = {"window": window, "window_id": window_id, "segment": segment, "rank": rank}
+    path = "boards", board, "players", player
     with reach(url, config) as transport:
-        answer = transport.call("GET", "boards", board, "players", player, query=query)
+        try:
+            answer = transport.call("GET", *path, query={**query, "around": AROUND if around is None else around})
+        except ServiceError as exc:
+            # Around players whom the engine does not keep (keep_top), nobody is known.
+            if around is not None or exc.problem != InvalidPage.type:
+                raise
+            answer = transport.call("GET", *path, query=query)
     if json:
         return print_json(answer)
-    out.print(Text(f"rank {answer['rank']} of {answer['total_players']}, better than or equal to {float(answer['percentile']):.2f} %"))
-    return print_ranking({**answer, "standings": answer["around"]}, player)
+    place = f"about rank {answer['rank']} (± {answer['error']})" if answer.get("approximate") else f"rank {answer['rank']}"
+    out.print(Text(f"{place} of {answer['total_players']}, better than or equal to {float(answer['percentile']):.2f} %"))
+    standings = answer["around"]
+    if not any(standing["player_id"] == player for standing in standings):
+        standings = [*standings, {**answer, "rank_change": 0}]
+    return print_ranking({**answer, "standings": standings}, player)
 
 
 @app.command()

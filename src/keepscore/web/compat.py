@@ -6,17 +6,19 @@ Player ids that are whole numbers are told as numbers there.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from keepscore.answers import Receipt
+from keepscore.answers import Around, PlayerPlace, Receipt, Top
 from keepscore.errors import BadInput, InvalidField, WindowClosed
 from keepscore.leaderboards import Leaderboards
 from keepscore.views import View
 from keepscore.web.bodies import Number, number
 from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route
-from keepscore.web.routes import FOR_PLAYER, FOR_TOP, headers_for, idempotency_key, status_of, whole_number
+from keepscore.web.routes import FOR_PLAYER, FOR_TOP, Headers, headers_for, idempotency_key, status_of, whole_number
 
 __all__ = ["Compat"]
 
@@ -56,7 +58,11 @@ class Updated(msgspec.Struct):
     rank: int | None
     rank_change: int | None
     percentile: float | None
-    replayed: bool | msgspec.UnsetType = msgspec.UNSET
+    replayed: bool | UnsetType = UNSET
+    #: Only where it is recorded, and will be ranked later: ranks are null until then.
+    pending: bool | UnsetType = UNSET
+    #: Only where the ledger is away, and the engine keeps it for the ledger.
+    spooled: bool | UnsetType = UNSET
 
 
 class WhichQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -96,6 +102,9 @@ class Players(msgspec.Struct):
     period: str
     total_players: int
     players: list[Player]
+    #: Only where the rankings cannot be reached: this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class PlayerRank(msgspec.Struct):
@@ -106,6 +115,9 @@ class PlayerRank(msgspec.Struct):
     score: Any
     total_players: int
     percentile: float
+    #: Only where the rankings cannot be reached: this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class Neighbour(msgspec.Struct):
@@ -121,6 +133,9 @@ class Neighbours(msgspec.Struct):
 
     center_rank: int
     players: list[Neighbour]
+    #: Only where the rankings cannot be reached: this is the ledger's checkpoint of the moment `as_of`.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 #: What these routes call the fields that errors speak of.
@@ -150,9 +165,10 @@ class Compat:
     def routes(self) -> list[Route]:
         """All routes of `/api/v1/leaderboard`."""
         base = "/api/v1/leaderboard"
+        updated = {200: Updated, 202: Updated}
         routes = [
-            Route("POST", base + "/score", self.score, "Set a score", body=ScoreUpdate, answers={200: Updated}),
-            Route("POST", base + "/score/increment", self.increment, "Add to a score", body=ScoreIncrement, answers={200: Updated}),
+            Route("POST", base + "/score", self.score, "Set a score", body=ScoreUpdate, answers=updated),
+            Route("POST", base + "/score/increment", self.increment, "Add to a score", body=ScoreIncrement, answers=updated),
             Route("GET", base + "/top", self.top, "The top n", query=TopQuery, answers={200: Players}),
             Route("GET", base + "/rank/{player_id}", self.rank, "A player's rank", query=WhichQuery, answers={200: PlayerRank}),
             Route("GET", base + "/around/{rank}", self.around, "Around a rank", query=AroundQuery, answers={200: Neighbours}),
@@ -198,14 +214,14 @@ class Compat:
         view = self._view(query)
         top = await self._lb.reader.top(view, query.n)
         players = [Player(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
-        return Answer(Players(query.type, query.period, top.total_players, players), headers=headers_for(view, FOR_TOP))
+        return _read(view, top, Players(query.type, query.period, top.total_players, players), FOR_TOP)
 
     async def rank(self, request: Request[WhichQuery, NoBody]) -> Answer:
         """A player's rank."""
         view = self._view(request.query)
         place = await self._lb.reader.player(view, request.path[0])
         answer = PlayerRank(_shown(place.player_id), place.rank, place.score, place.total_players, place.percentile)
-        return Answer(answer, headers=headers_for(view, FOR_PLAYER))
+        return _read(view, place, answer, FOR_PLAYER)
 
     async def around(self, request: Request[AroundQuery, NoBody]) -> Answer:
         """The players around a rank."""
@@ -213,11 +229,19 @@ class Compat:
         view = self._view(request.query)
         around = await self._lb.reader.around(view, rank, request.query.range)
         players = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in around.standings]
-        return Answer(Neighbours(around.center_rank, players), headers=headers_for(view, FOR_TOP))
+        return _read(view, around, Neighbours(around.center_rank, players), FOR_TOP)
 
 
 def _updated(player: PlayerId, receipt: Receipt) -> Updated:
-    return Updated(player, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile, receipt.replayed)
+    told = receipt.replayed, receipt.pending, receipt.spooled
+    return Updated(player, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile, *told)
+
+
+def _read(view: View, found: Top | PlayerPlace | Around, answer: Players | PlayerRank | Neighbours, headers: Headers) -> Answer:
+    """The answer to a read, which says so where it is stale, and is not kept then."""
+    if found.stale is True:
+        answer.stale, answer.as_of = True, found.as_of
+    return Answer(answer, headers=headers_for(view, found, headers))
 
 
 def _shown(player: str) -> PlayerId:

@@ -262,7 +262,7 @@ class Api:
 
     def _cacheable(self, view: View, content: object, headers: Headers, etag: bytes) -> Answer | Prepared:
         """An answer that may be kept, unless the board is strong or the answer stale."""
-        if view.strong or getattr(content, "stale", None) is True:
+        if headers_for(view, content, headers) is NO_STORE:
             return Answer(content, headers=NO_STORE)
         body = answers.encode(content)
         if getattr(content, "archived", None) is True:
@@ -353,9 +353,9 @@ def status_of(receipt: answers.Receipt | answers.BatchReceipt) -> int:
     return 202 if receipt.pending is True else 200
 
 
-def headers_for(view: View, headers: Headers) -> Headers:
-    """Caching headers of an answer; those of a strong board are never kept."""
-    return NO_STORE if view.strong else headers
+def headers_for(view: View, content: object, headers: Headers) -> Headers:
+    """Caching headers of an answer; those of a strong board, and stale ones, are never kept."""
+    return NO_STORE if view.strong or getattr(content, "stale", None) is True else headers
 
 
 def idempotency_key(request: Request[Any, Any], in_body: str | None = None) -> str | None:

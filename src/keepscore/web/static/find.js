@@ -36,7 +36,7 @@ export function forgetFound() {
 
 function showPlace(place) {
   const { ranks, percentile, total_players: total } = place;
-  const facts = { unique: ranks.unique, standard: ranks.standard, dense: ranks.dense, percentile: percentile.toFixed(1) };
+  const facts = { unique: ranks.unique, standard: ranks.standard, dense: ranks.dense ?? "–", percentile: percentile.toFixed(1) };
   const neighbours = place.around.map(({ rank, player_id: id, name, score }) => {
     const player = make("th", "player", name ?? id);
     player.scope = "row";
