@@ -1,6 +1,6 @@
 // Asking the service, and what to tell where it does not give what was asked for.
 
-/** The service answered, but not with what was asked for. `away`: for reasons of its own, which may pass. */
+/** The service answered, but not with what was asked for: a problem of some type. `away`: for reasons of its own, which may pass. */
 export class Refusal extends Error {}
 
 export async function call(path, options = {}) {
@@ -9,6 +9,7 @@ export async function call(path, options = {}) {
   const problem = await answer.json().catch(() => ({}));
   const error = new Refusal(sentence(problem.detail ?? `The service answered ${answer.status}`));
   error.away = answer.status >= 500;
+  error.type = problem.type;
   throw error;
 }
 

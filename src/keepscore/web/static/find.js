@@ -12,7 +12,7 @@ export async function find(id, asked) {
   sought = id;
   if (asked) byId("find").elements.player.value = id;
   try {
-    const place = await call(boardPath(`players/${encodeURIComponent(id)}?${viewQuery({ around: 5 })}`));
+    const place = await placeOf(id);
     if (sought !== id) return;
     showPlace(place);
     if (asked) say(`${id} has rank ${place.rank} of ${place.total_players}.`);
@@ -21,6 +21,17 @@ export async function find(id, asked) {
     sought = null;
     showProblem(byId("found"), error);
     if (asked) say(reason(error));
+  }
+}
+
+/** Where a player stands, with those around where they are kept. */
+async function placeOf(id) {
+  const path = (more) => boardPath(`players/${encodeURIComponent(id)}?${viewQuery(more)}`);
+  try {
+    return await call(path({ around: 5 }));
+  } catch (error) {
+    if (error.type !== "urn:keepscore:invalid-page") throw error;
+    return call(path({}));
   }
 }
 
@@ -44,7 +55,8 @@ function showPlace(place) {
     return make("tr", id === place.player_id ? "mine" : "", ...cells);
   });
   const summary = ` of ${count(total, "player")} with ${shownScore(place.score)}`;
-  const headline = make("p", "headline", make("strong", {}, `#${place.rank}`), summary);
+  const rank = place.approximate ? `#${place.rank} ± ${place.error}` : `#${place.rank}`;
+  const headline = make("p", "headline", make("strong", {}, rank), summary);
   const table = make("table", "around", make("tbody", {}, ...neighbours));
   table.ariaLabel = "The players around";
   byId("found").replaceChildren(headline, factList(facts), table);
