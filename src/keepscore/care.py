@@ -12,7 +12,7 @@ from keepscore.definitions import Definitions
 from keepscore.engines.base import Ranking, RankingEngine
 from keepscore.feeds.base import Feed
 from keepscore.ledgers.base import Ledger
-from keepscore.pruning import prune_board
+from keepscore.pruning import BringUpToDate, prune_board
 from keepscore.quiet import Quiet
 from keepscore.replay import Progress
 from keepscore.spool import Spool
@@ -37,6 +37,7 @@ class Care:
         definitions: Definitions,
         feed: Feed,
         quiet: Quiet,
+        checkpoint: BringUpToDate,
         clock: Callable[[], int],
     ) -> None:
         self._catalog = catalog
@@ -47,6 +48,7 @@ class Care:
         self._definitions = definitions
         self._feed = feed
         self._quiet = quiet
+        self._checkpoint = checkpoint
         self._clock = clock
 
     async def rebuild(self, name: str, progress: Progress) -> Rebuild:
@@ -66,9 +68,9 @@ class Care:
             return
         for live in [live for live in self._catalog if live.board.keep_top is not None]:
             await self._applier.restate_late(live)
-            if not await prune_board(self._ledger, self._engine, live, self._clock()):
+            if not await prune_board(self._ledger, self._engine, live, self._clock(), self._checkpoint):
                 await self._definitions.refill(live.name)
-                await prune_board(self._ledger, self._engine, live, self._clock())
+                await prune_board(self._ledger, self._engine, live, self._clock(), self._checkpoint)
 
     async def verify(self, name: str, repair: bool) -> Verification:
         """Compare a board with the ledger; with `repair`, put right what differs, and compare again."""

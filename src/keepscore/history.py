@@ -150,7 +150,10 @@ def _past_place(one: _Known, now: int, rank: int, place: Place, score: Score) ->
 
 
 def _times(span: Span) -> tuple[datetime | None, datetime | None]:
-    return (None, None) if span.end == FOREVER else (time_of(span.start), time_of(span.end))
+    if span.end == FOREVER:
+        return None, None
+    # The first version of all_time has an end only.
+    return None if span.window == "all_time" and not span.start else time_of(span.start), time_of(span.end)
 
 
 async def player_events(ledger: Ledger, live: LiveBoard, player: str, limit: int) -> PlayerEvents:

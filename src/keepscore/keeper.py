@@ -21,7 +21,7 @@ from keepscore.errors import InvalidTime, KeepscoreError
 from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.jobs.baselines import Baselines
 from keepscore.jobs.checking import Checking
-from keepscore.jobs.checkpoints import Checkpoints
+from keepscore.jobs.checkpoints import REST, Checkpoints
 from keepscore.jobs.closing import Closing
 from keepscore.jobs.dropping import Dropping
 from keepscore.jobs.gaps import Gaps
@@ -32,6 +32,7 @@ from keepscore.jobs.snapshots import Snapshots
 from keepscore.jobs.tidying import Keys, Partitions
 from keepscore.jobs.upkeep import CatchingUp, Expiry, Refreshing
 from keepscore.ledgers.base import Checkpoint
+from keepscore.pace import Pace
 
 __all__ = ["Keeper"]
 
@@ -127,6 +128,7 @@ class Keeper:
         if parts.is_shared:
             jobs = [Refreshing(parts, refresh), catching_up, Gaps(parts), *jobs]
         self._tasks = [_Task(job) for job in jobs]
+        (self._checkpointing,) = [task for task in self._tasks if task.job is self._checkpoints]
         self._leads = False
         self._lead_due = 0.0
         self._stopping = asyncio.Event()
@@ -142,9 +144,13 @@ class Keeper:
 
     async def _checkpoint_in_turn(self) -> None:
         """The same, but not while the job does it."""
-        (task,) = [task for task in self._tasks if task.job is self._checkpoints]
-        async with task.lock:
+        async with self._checkpointing.lock:
             await self.checkpoint()
+
+    async def checkpoint_kept(self, live: LiveBoard) -> None:
+        """Bring the checkpoint of one board up to date of which the engine keeps the first players only, but not while the job does it."""
+        async with self._checkpointing.lock:
+            await self._checkpoints.checkpoint_kept(live, Pace(REST))
 
     def start(self) -> None:
         """Begin to look after things."""
@@ -163,8 +169,7 @@ class Keeper:
             loop.cancel()
         await asyncio.gather(*busy, return_exceptions=True)
         if not self._parts.is_shared:
-            (task,) = [task for task in self._tasks if task.job is self._checkpoints]
-            await task.run(task.job.run, self._parts.clock())
+            await self._checkpointing.run(self._checkpoints.run, self._parts.clock())
 
     async def _look_after(self, tasks: list[_Task]) -> None:
         time = asyncio.get_running_loop().time

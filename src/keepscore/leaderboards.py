@@ -133,7 +133,7 @@ class Leaderboards(Lookback, Upkeep):
             )
             self._care = Care(
                 *(self._catalog, self.ledger, self._engine, self._applier, self._spool),
-                *(self._definitions, self._feed, self._writer.quiet, self.clock),
+                *(self._definitions, self._feed, self._writer.quiet, self._keeper.checkpoint_kept, self.clock),
             )
             self._resets = Resets(self._catalog, self._definitions, self.ledger, self.clock)
             self._applier.reloaded = self._keeper.rests_on

@@ -9,7 +9,7 @@ ahead, which a histogram tells within bounds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -22,7 +22,7 @@ from keepscore.ledgers.base import Checkpoint, Ledger, Order, Slot
 from keepscore.ordering import Place, Row
 from keepscore.replay import restated
 
-__all__ = ["KeptRankings", "prune_board", "rankings_of"]
+__all__ = ["BringUpToDate", "KeptRankings", "prune_board", "rankings_of"]
 
 #: Rows of a histogram.
 SAMPLES = 1000
@@ -30,6 +30,9 @@ SAMPLES = 1000
 TRIES, PAUSE = 50, 0.02
 #: Histograms that a process remembers.
 REMEMBERED = 1000
+
+#: Writes a board's checkpoint.
+BringUpToDate = Callable[[LiveBoard], Awaitable[None]]
 
 
 def rankings_of(engine: RankingEngine, ledger: Ledger, live: LiveBoard, known: dict[Ranking, Histogram] | None = None) -> Rankings:
@@ -147,7 +150,7 @@ def _name(ranking: Ranking) -> str:
     return "histogram:" + "\x1f".join(map(str, ranking))
 
 
-async def prune_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int) -> bool:
+async def prune_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, now: int, checkpoint: BringUpToDate) -> bool:
     """Remove the players behind the first `keep_top` where there are a tenth more, after a checkpoint. One process does it at a time.
 
     A twentieth more stays, for players who fall behind. Where so many have fallen that the first `keep_top` are not all there, nothing is
@@ -155,18 +158,37 @@ async def prune_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, no
     O(players) in the ledger and O(log N) for each row that is removed, and nothing where nobody is.
     """
     keep = live.board.keep_top
-    points = await ledger.checkpoints(live.id) if keep is not None else []
-    # Beside one that was cut short, nobody can say what the rows in the ledger include.
-    if keep is None or len(points) != 1 or points[0].meaning != live.meaning:
+    if keep is None:
         return True
+    crowded = []
     for ranking in await engine.rankings(live.id):
         pruned = await engine.pruned(ranking)
         if pruned is not None and pruned.hidden and pruned.exact < keep:
             return False
         kept = await engine.count(ranking, None, None)
         if kept > keep + max(2, keep // 10) or (pruned is not None and not pruned.mark):
-            await _prune(ledger, engine, live, ranking, keep + max(1, keep // 20), points[0], now)
+            crowded.append(ranking)
+    point = await _up_to_date(ledger, engine, live, checkpoint) if crowded else None
+    if point is not None:
+        for ranking in crowded:
+            await _prune(ledger, engine, live, ranking, keep + max(1, keep // 20), point, now)
     return True
+
+
+async def _up_to_date(ledger: Ledger, engine: RankingEngine, live: LiveBoard, checkpoint: BringUpToDate) -> Checkpoint | None:
+    """A board's checkpoint with all that the engine has, as far as the ledger has it: nobody is removed whom no sample tells of."""
+    applied = await engine.applied(live.id) or {}
+    last: Checkpoint | None = None
+    while True:
+        await checkpoint(live)
+        points = await ledger.checkpoints(live.id)
+        # Beside one that was cut short, nobody can say what the rows in the ledger include.
+        if len(points) != 1 or points[0].meaning != live.meaning:
+            return None
+        # One after the other, as each takes up so many events at most.
+        if points[0] == last or all(points[0].positions.get(writer, 0) >= n for writer, n in applied.items()):
+            return points[0]
+        last = points[0]
 
 
 async def _prune(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, keep: int, point: Checkpoint, now: int) -> None:

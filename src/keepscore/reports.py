@@ -38,7 +38,7 @@ WindowState = Literal["open", "closing", "closed"]
 class WindowInfo(msgspec.Struct):
     """One window of a board: `open`, `closing` (it has ended, and takes late scores or is not archived yet) or `closed` (archived).
 
-    `start` and `end` (not included) are null for all_time.
+    `start` and `end` (not included) are null for all_time; of its versions, which resets have ended, the first has an end only.
     """
 
     window: str

@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 import pytest
 import redis
 
-from keepscore import Board, Leaderboards, pruning
+from keepscore import Board, Leaderboards, pruning, replay
 from keepscore.engines import embedded_ranking, redis_pruning
 from keepscore.engines.base import Ranking
 from keepscore.entries import Entry
 from keepscore.errors import InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
+from keepscore.ledgers import sqlite
 from keepscore.ordering import percentile
 from tests.contract import oracle
 from tests.contract.backends import redis_url
@@ -195,6 +196,23 @@ async def test_errors_are_small_with_a_coarse_histogram(run, monkeypatch):
         for n in (3, 5, 11):
             await lb.submit(one.name, f"p{n}", 58)
         assert await compare(lb, one.name) <= 15
+
+
+async def test_nobody_is_removed_before_a_checkpoint_tells_of_them(run, monkeypatch):
+    """The last checkpoint is of when the board was empty, and each takes up a few events only."""
+    monkeypatch.setattr(replay, "MAX_TAIL", 30)
+    monkeypatch.setattr(sqlite, "EVENTS", 30)
+    one = board(windows=["daily", "all_time"])
+    async with run(one) as lb:
+        await lb.checkpoint()
+        for part in range(5):
+            await lb.submit_many(one.name, [Entry(player_id=f"p{n}", score=n) for n in range(part * 40, part * 40 + 40)])
+        await lb._care.prune()
+        assert await kept(lb, one.name) == KEEP + 1
+        assert await compare(lb, one.name) == 0
+        for n in (199, 100, 0):
+            daily = await lb.rank(one.name, f"p{n}", window="daily")
+            assert (daily.rank, daily.error or 0) == (200 - n, 0)
 
 
 async def test_a_start_and_a_rebuild_bring_everybody_back(run):

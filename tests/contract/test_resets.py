@@ -4,8 +4,10 @@ import asyncio
 import functools
 import json
 import sqlite3
+from datetime import timedelta
 
 import pytest
+from msgspec import UNSET
 
 from keepscore import Board, Window
 from keepscore.errors import InvalidBoard, NothingToUndo, Unavailable, UnknownBoard, UnknownWindow, WindowClosed
@@ -237,6 +239,59 @@ async def test_rankings_with_a_ttl_are_dropped_by_the_end_of_their_version(lbs, 
         clock.now += 3 * SECOND
         await lb._engine.expire(clock.now)
         assert await standings(lb, "b", window_id="all_time.v1") == []
+        assert await differences(lb) == []
+
+
+@pytest.mark.parametrize("ttl", [None, "20s"])
+async def test_versions_of_all_time_are_closed_when_the_grace_has_passed(lbs, clock, ttl):
+    windows = {"all_time": Window(ttl=ttl), "daily": Window()}
+    async with lbs(Board("b", operator="sum", windows=windows, segments=["region"], grace="1m")) as lb:
+        await lb.increment("b", "a", 5, segments={"region": "eu"})
+        await lb.increment("b", "c", 7)
+        clock.now += SECOND
+        first = await lb.reset("b")
+        clock.now += SECOND
+        await lb.increment("b", "a", 1)
+        # Within the grace nothing is closed, so that it can be undone.
+        await lb.run_keeper()
+        assert (await lb.undo_reset("b")).undone
+        clock.now += SECOND
+        again = await lb.reset("b")
+        assert again.window_ids == first.window_ids
+        clock.now += 30 * SECOND
+        await lb.increment("b", "late", 1, at=again.at - timedelta(milliseconds=1))
+        await lb.increment("b", "d", 2)
+        await lb.run_keeper()
+        assert [(one.window_id, one.state) for one in (await lb.windows("b", window="all_time")).windows] == [
+            ("all_time", "open"),
+            ("all_time.v1", "closing"),
+        ]
+        clock.now += 45 * SECOND
+        # With a ttl, the engine drops the ranking before it is archived.
+        await lb._engine.expire(clock.now)
+        closed = {job.name: job.result for job in (await lb.run_keeper()).jobs}["close"]
+        assert closed == "closed 2 windows: b all_time.v1, b 2026-11-15.v1"
+        assert {job.name: job.result for job in (await lb.run_keeper()).jobs}["close"] is None
+        (version,) = [one for one in (await lb.windows("b", window="all_time")).windows if one.window_id == "all_time.v1"]
+        assert (version.state, version.players, version.start, version.end) == ("closed", 3, None, again.at)
+        top = await lb.top("b", window_id="all_time.v1")
+        assert [(one.player_id, one.score) for one in top.standings] == [("c", 7), ("a", 6), ("late", 1)]
+        assert top.archived is (UNSET if ttl is None else True)
+        assert await standings(lb, "b", window_id="all_time.v1", segment="region:eu") == [(1, "a", 5)]
+        assert (await lb.rank("b", "a", window_id="all_time.v1")).rank == 2
+        with pytest.raises(NothingToUndo, match="within its grace only"):
+            await lb.undo_reset("b")
+        # The next version follows the first, and a start changes nothing.
+        await lb.increment("b", "e", 3)
+        await lb.reset("b")
+        clock.now += 90 * SECOND
+    async with lbs() as lb:
+        await lb._engine.expire(clock.now)
+        await lb.run_keeper()
+        found = {one.window_id: one.state for one in (await lb.windows("b", window="all_time")).windows}
+        assert found == {"all_time.v1": "closed", "all_time.v2": "closed"}
+        assert [player for _, player, _ in await standings(lb, "b", window_id="all_time.v1")] == ["c", "a", "late"]
+        assert "e" in [player for _, player, _ in await standings(lb, "b", window_id="all_time.v2")]
         assert await differences(lb) == []
 
 

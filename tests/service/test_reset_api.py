@@ -66,6 +66,20 @@ def test_after_the_grace_there_is_nothing_to_undo(service: Service, board: Calla
     refused(service.client.post(f"/v1/boards/{name}/reset/undo"), 409, "grace")
 
 
+def test_a_version_of_all_time_is_archived_and_outlives_its_ttl(service: Service, board: Callable[..., str]) -> None:
+    name = board(grace="0s", windows={"all_time": {"ttl": "3s"}, "daily": {}})
+    service.submit(name, "champ", 10)
+    taken(service.client.post(f"/v1/boards/{name}/reset"))
+
+    def windows() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = service.get(name, "windows", window="all_time")["windows"]
+        return found
+
+    until(lambda: [(one["window_id"], one["state"], one["start"]) for one in windows()] == [("all_time.v1", "closed", None)], 15)
+    until(lambda: service.get(name, "top", window_id="all_time.v1").get("archived") is True, 15)
+    assert service.order(name, window_id="all_time.v1") == ["champ"]
+
+
 def test_a_key_makes_a_reset_count_once(service: Service, board: Callable[..., str]) -> None:
     name = board()
     first, again = (taken(service.client.post(f"/v1/boards/{name}/reset", headers={"Idempotency-Key": "k"})) for _ in range(2))

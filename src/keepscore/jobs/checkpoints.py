@@ -79,9 +79,7 @@ class Checkpoints(Job):
         for name in [live.name for live in self._catalog]:
             pruned = self._catalog.get(name)
             if pruned is not None and pruned.board.keep_top is not None:
-                # The engine does not have all that the checkpoint is to hold.
-                await engine.dirty(pruned.id)
-                done += await self._checkpoint_board_from_ledger(pruned, pace)
+                done += await self.checkpoint_kept(pruned, pace)
                 continue
             async with self._writer.quiet:
                 # Looked up again: definitions change and boards go while others are checkpointed.
@@ -92,6 +90,12 @@ class Checkpoints(Job):
                 await self._checkpoint(engine, live, dirty, pace)
                 done += 1
         return f"{done} boards" if done else ""
+
+    async def checkpoint_kept(self, live: LiveBoard, pace: Pace) -> bool:
+        """The same for one board with `keep_top`: the engine does not have all that the checkpoint is to hold."""
+        if isinstance(self._engine, InProcessEngine):
+            await self._engine.dirty(live.id)
+        return await self._checkpoint_board_from_ledger(live, pace)
 
     async def _checkpoint_from_ledger(self, pace: Pace) -> int:
         """The same where the rankings are elsewhere, and many processes change them: from the events since the last checkpoint."""

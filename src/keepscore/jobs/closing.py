@@ -37,9 +37,12 @@ def closes_at(board: Board, span: Span) -> int:
 
 
 def ends_around(board: Board, window: str, moment: int) -> tuple[int, int]:
-    """The end of the last of a board's windows of a name that has ended by a moment (0: none), and the next end after it."""
-    if window == "all_time" or moment <= 0:
-        return 0, FOREVER if window == "all_time" else 1
+    """The end of the last of a board's windows of a name that has ended by a moment (0: none), and the next end after it.
+
+    Of `all_time`, versions end, with the resets.
+    """
+    if moment <= 0:
+        return 0, 1
     if window == "season" and board.season is not None:
         end = round(board.season[1].timestamp() * 1000)
         return (end, FOREVER) if end <= moment else (0, end)
