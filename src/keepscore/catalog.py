@@ -112,6 +112,11 @@ class LiveBoard:
         return 0 if self._catalog is None else self._catalog.taken_from.get(self.id, 0)
 
     @property
+    def grace_ms(self) -> int:
+        """How long after a window's end scores of it may still come: a roll-up's do as long as those of its parts."""
+        return max(self.board.grace_ms, *(part.board.grace_ms for part in self.parts)) if self.board.rollup else self.board.grace_ms
+
+    @property
     def closed(self) -> Mapping[str, int]:
         """Up to which end its windows are closed, by their names, whatever the clock says."""
         return _NONE if self._catalog is None else self._catalog.closed.get(self.id, _NONE)

@@ -7,7 +7,6 @@ import sqlite3
 from datetime import timedelta
 
 import pytest
-from msgspec import UNSET
 
 from keepscore import Board, Window
 from keepscore.errors import InvalidBoard, NothingToUndo, Unavailable, UnknownBoard, UnknownWindow, WindowClosed
@@ -276,7 +275,7 @@ async def test_versions_of_all_time_are_closed_when_the_grace_has_passed(lbs, cl
         assert (version.state, version.players, version.start, version.end) == ("closed", 3, None, again.at)
         top = await lb.top("b", window_id="all_time.v1")
         assert [(one.player_id, one.score) for one in top.standings] == [("c", 7), ("a", 6), ("late", 1)]
-        assert top.archived is (UNSET if ttl is None else True)
+        assert top.archived is True
         assert await standings(lb, "b", window_id="all_time.v1", segment="region:eu") == [(1, "a", 5)]
         assert (await lb.rank("b", "a", window_id="all_time.v1")).rank == 2
         with pytest.raises(NothingToUndo, match="within its grace only"):

@@ -254,3 +254,19 @@ async def test_a_roll_up_that_was_ahead_of_its_parts_keeps_what_it_has(tmp_path,
         await one.increment("day", "a", 1)
         assert await standings(one, "week") == [(1, "a", 8)]
         assert await differences(one) == []
+
+
+async def test_a_roll_up_is_closed_after_its_parts(run, clock):
+    async with run(Board("day", operator="sum", windows=["daily"], grace="5h"), week(of=["day"])) as lb:
+        await lb.increment("day", "a", 5)
+        sunday, ended = clock.now, clock.now + 12 * HOUR
+        clock.now = ended + 2 * HOUR
+        await lb.run_keeper()
+        assert [found.state for found in (await lb.windows("week")).windows] == ["closing"]
+        await lb.increment("day", "b", 100, at=at(sunday))
+        clock.now = ended + 6 * HOUR
+        await lb.run_keeper()
+        (found,) = (await lb.windows("week")).windows
+        assert (found.state, found.players) == ("closed", 2)
+        top = await lb.top("week", window_id=found.window_id)
+        assert (top.archived, [(row.player_id, row.score) for row in top.standings]) == (True, [("b", 100), ("a", 5)])

@@ -31,9 +31,9 @@ ON_THE_WAY = 10 * SECOND
 OVERDUE = 60 * SECOND
 
 
-def closes_at(board: Board, span: Span) -> int:
+def closes_at(live: LiveBoard, span: Span) -> int:
     """When a window takes no more scores."""
-    return span.end + board.grace_ms
+    return span.end + live.grace_ms
 
 
 def ends_around(board: Board, window: str, moment: int) -> tuple[int, int]:
@@ -96,7 +96,7 @@ class Closing(Job):
         if not patiently:
             closed = await self._close_all(live, due, None)
         else:
-            timely, overdue = _split(live.board, due, until)
+            timely, overdue = _split(live, due, until)
             closed = await self._close_timely(live, timely)
             if overdue and not await self._is_quiet(live, max(end for _, end in overdue.values()), until):
                 return closed
@@ -121,13 +121,13 @@ class Closing(Job):
         for window in board.periods:
             if patiently and until < self._idle.get((live.id, live.version, window), 0):
                 continue
-            end, after = ends_around(board, window, until - board.grace_ms)
+            end, after = ends_around(board, window, until - live.grace_ms)
             mark = await self._mark(live, window, until) if end else None
             if mark is not None and (end > mark or not patiently):
                 due[window] = mark, end
             else:
                 # Where there is nothing yet, there may be something of the past at any time.
-                self._idle[live.id, live.version, window] = after + board.grace_ms if mark is not None or not end else until + OVERDUE
+                self._idle[live.id, live.version, window] = after + live.grace_ms if mark is not None or not end else until + OVERDUE
         return due
 
     async def _close_all(self, live: LiveBoard, due: Mapping[str, Bounds], pace: Pace | None) -> list[Span]:
@@ -237,7 +237,7 @@ class _Found:
             span = span_at(self._live.board, window, end - 1)
             if span is None:
                 break
-            if now >= max(closes_at(self._live.board, span), span.start + ttl):
+            if now >= max(closes_at(self._live, span), span.start + ttl):
                 return [Span(window, "", mark, span.end)]
             end = span.start
         return []
@@ -259,7 +259,7 @@ class _Found:
     async def close(self, span: Span) -> bool:
         """Archive the standings of a window, the whole last; answer whether that was left to do."""
         ledger, live = self._parts.ledger, self._live
-        series = Series("closed", 1, closes_at(live.board, span), span.end)
+        series = Series("closed", 1, closes_at(live, span), span.end)
         known = {archive.slot for archive in await ledger.archives(live.id, span.window, span.id, "closed")}
         if Slot(span.window, span.id, "") in known:
             return False
@@ -280,12 +280,12 @@ class _Found:
         await archive_folded(ledger, live, ranking, series, self._folded.get(ranking, {}), self._pace)
 
 
-def _split(board: Board, due: Mapping[str, Bounds], until: int) -> tuple[dict[str, Bounds], dict[str, Bounds]]:
+def _split(live: LiveBoard, due: Mapping[str, Bounds], until: int) -> tuple[dict[str, Bounds], dict[str, Bounds]]:
     """What is due, in two parts: the windows that have just ended, and those that ended long before."""
     timely, overdue = {}, {}
     for window, (mark, end) in due.items():
-        last = span_at(board, window, end - 1)
-        if last is not None and until - closes_at(board, last) < OVERDUE:
+        last = span_at(live.board, window, end - 1)
+        if last is not None and until - closes_at(live, last) < OVERDUE:
             timely[window] = max(mark, last.start), end
             end = last.start
         if mark < end:

@@ -25,7 +25,7 @@ async def revise_window(parts: Parts, live: LiveBoard, window: str, window_id: s
         raise InvalidField(f"reason is empty or longer than {MAX_REASON} bytes: say why the standings are corrected")
     name = live.ranking(window, window_id, None, now)
     span = span_of(live.board, name.window, name.window_id)
-    if span.end == FOREVER or now < closes_at(live.board, span):
+    if span.end == FOREVER or now < closes_at(live, span):
         raise WindowOpen(f"the {span.window} window {span.id} of board {live.name!r} is not closed yet: there is nothing to correct")
     opening = await ledger.opening(live.id) if live.board.rollup is None else None
     if opening is not None and span.end <= opening.at:
