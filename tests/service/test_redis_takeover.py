@@ -52,10 +52,10 @@ class Taking:
         self.members = {f"player:{number}": float(number % 700) for number in range(SIZE - 2)} | {"李 / ?&%": -5.0, '"q" 🏆': 2.0**40}
         self.few = dict(list(self.members.items())[:FEW])
 
-    def configure(self) -> None:
+    def configure(self, boards: str = BOARDS) -> None:
         """Name this Redis as the engine."""
         ledger = f'[ledger]\nurl = "sqlite:///{self.directory}/scores.db"\n'
-        self.config.write_text(ledger + on(self.server.url, BOARDS), encoding="utf-8")
+        self.config.write_text(ledger + on(self.server.url, boards), encoding="utf-8")
 
     def fill(self, key: str, members: dict[str, float]) -> None:
         """What another program does."""
@@ -237,5 +237,63 @@ def test_a_set_that_another_program_makes_while_the_service_runs(taking: Taking)
         until(lambda: service.order("global") == ["alice"], 5)
         assert taking.set_at(KEY) == {"alice": 5}
         assert taking.set_at("out:of:the:way") == taking.few
+    finally:
+        service.stop()
+
+
+def test_a_board_that_only_the_ledger_knows_takes_its_set_over(taking: Taking) -> None:
+    (taking.directory / "boards.toml").write_text(BOARDS, encoding="utf-8")
+    taking.configure(boards="")
+    assert run("boards", "apply", "boards.toml", cwd=taking.directory).returncode == 0
+    taking.fill(KEY, taking.few)
+    assert taking.told() == {"imported": FEW, "already_imported": 0, "rejected": []}
+    assert taking.set_at(taking.aside) == taking.few
+    assert taking.scores() == taking.few
+    taking.verify()
+    assert "keepscore's own" in taking.refusal().lower()
+
+
+def test_the_definition_that_took_effect_last_tells_the_boards_own_key(taking: Taking) -> None:
+    """The file names the key of before: what was changed since is in the ledger."""
+    moved = BOARDS.replace(KEY, "leaderboard:moved")
+    (taking.directory / "boards.toml").write_text(moved, encoding="utf-8")
+    assert run("boards", "list", cwd=taking.directory).returncode == 0
+    assert run("boards", "apply", "boards.toml", cwd=taking.directory).returncode == 0
+    taking.fill("leaderboard:moved", taking.few)
+    taking.fill(KEY, {"somebody": 1.0})
+    assert taking.told(key="leaderboard:moved")["imported"] == FEW
+    assert taking.set_at("keepscore:before:leaderboard:moved") == taking.few
+    assert taking.told()["imported"] == 1
+    assert (taking.set_at(KEY), taking.aside in taking.stored()) == ({"somebody": 1.0}, False)
+    taking.verify()
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["by --url", "by the ledger that it has open"])
+def test_a_service_on_whose_own_key_the_set_lies(taking: Taking, named: bool) -> None:
+    """It could not rank what is imported. Beside it, with its configuration, the set is taken over."""
+    service = Service(taking.directory, on(taking.server.url, BOARDS))
+    try:
+        taking.fill(KEY, taking.few)
+        beside = taking.directory / "beside.toml"
+        beside.write_text(f'[ledger]\nurl = "sqlite:///{service.ledger}"\n', encoding="utf-8")
+        for flags in ([], ["--dry-run"]):
+            refusal = taking.refusal(*(["--url", service.url] if named else ["--config", str(beside)]), *flags)
+            assert all(word in refusal for word in (KEY, "'global'", service.url, "--config")), refusal
+        assert (taking.set_at(KEY), service.get("global", "events")["events"]) == (taking.few, [])
+        assert taking.told("--config", str(service.config))["imported"] == FEW
+        until(lambda: service.get("global", "count")["count"] == FEW, 5)
+        assert taking.set_at(taking.aside) == taking.few
+    finally:
+        service.stop()
+    taking.verify()
+
+
+def test_a_service_whose_engine_is_elsewhere_takes_a_set_of_the_same_name(taking: Taking) -> None:
+    service = Service(taking.directory, BOARDS)
+    try:
+        taking.fill(KEY, taking.few)
+        assert taking.told("--url", service.url)["imported"] == FEW
+        assert service.get("global", "count")["count"] == FEW
+        assert (taking.set_at(KEY), taking.aside in taking.stored()) == (taking.few, False)
     finally:
         service.stop()

@@ -10,16 +10,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from keepscore.answers import encode
+from keepscore.boards import board_from_dict
 from keepscore.cli.options import Config, Json, Url, err, out, print_json, reach
 from keepscore.config import load_settings
-from keepscore.errors import ConfigError
-from keepscore.takeover import sorted_set
+from keepscore.errors import ConfigError, LedgerInUse
+from keepscore.takeover import SortedSets, defined, sorted_set
 from keepscore.transfer import BadLine, Line, read_lines
-from keepscore.transports import Transport
+from keepscore.transports import ServiceTransport, Transport
 
 __all__ = ["app"]
 
@@ -65,7 +68,7 @@ def import_(
         file = Path(folder) / "set.jsonl"
         with sorted_set(source) as taken:
             size = taken.size(key)
-            own = url is None and taken.is_own(key, load_settings(config), board)
+            own = _is_own(taken, key, board, url, config)
             if own and dry_run:
                 # Until it is moved aside there is no such board, and so nobody on it.
                 return _told(Counter(new=size), [], key, dry_run, json)
@@ -75,6 +78,28 @@ def import_(
                 taken.move_aside(key)
         with reach(url, config) as transport:
             return _import(transport, file, name or f"{source} {key}", board, dry_run, json)
+
+
+def _is_own(taken: SortedSets, key: str, board: str, url: str | None, config: str | None) -> bool:
+    """Whether a set is to be moved aside, as it has the name of the board's own key; refused where a service would be in the way."""
+    if url is None:
+        settings = load_settings(config)
+        try:
+            definition = defined(settings, board)
+            return definition is not None and taken.is_own(key, definition, settings.engine)
+        except LedgerInUse as exc:
+            if exc.url is None:
+                raise
+            url = exc.url
+    answer = ServiceTransport(url).call("GET", "boards", board)
+    # Only a service whose engine is Redis tells of layouts.
+    layouts, _ = answer.pop("layouts", None), answer.pop("version")
+    if layouts and taken.is_in_the_way(key, board_from_dict(msgspec.json.decode(encode(answer)))):
+        raise ConfigError(
+            f"{key!r} is the own key of board {board!r} on the service at {url}, which cannot move it: import it without --url, with the "
+            "service's configuration (--config FILE, or KEEPSCORE_LEDGER_URL and KEEPSCORE_ENGINE_URL); the service may run meanwhile"
+        )
+    return False
 
 
 def _import(transport: Transport, file: Path, source: str, board: str, dry_run: bool, json: bool) -> None:
