@@ -155,14 +155,47 @@ def test_a_set_under_another_key_stays_where_it_is(taking: Taking) -> None:
     assert taking.scores("elsewhere") == taking.few | changed
 
 
+BAD: dict[Any, float] = {"half": 0.25, "x" * 200: 1, "endless": float("inf"), "huge": 1e300, b"\x01": 2, "": 3}
+
+
 def test_members_that_cannot_be_players_are_told(taking: Taking) -> None:
     with taking.server.client() as client:
-        client.zadd("bad:set", {"fine": 5, "half": 0.25, "x" * 200: 1, "endless": float("inf"), "huge": 1e300, b"\x01": 2})
-    done = taking.run("--json", key="bad:set", board="elsewhere")
-    assert done.returncode == 1
-    told = json.loads(done.stdout)
-    assert (told["imported"], len(told["rejected"])) == (1, 5)
+        client.zadd("bad:set", {"fine": 5, **BAD})
+    for flags, counted in (["--dry-run"], "new"), ([], "imported"):
+        done = taking.run("--json", *flags, key="bad:set", board="elsewhere")
+        assert done.returncode == 1
+        told = json.loads(done.stdout)
+        assert told[counted] == 1
+        found = {rejection["member"]: rejection["detail"] for rejection in told["rejected"]}
+        assert found.keys() == {"half", "x" * 200, "endless", "huge", "\x01", ""}
+        assert ("decimals" in found["half"], "control" in found["\x01"], "0 bytes" in found[""]) == (True, True, True), found
+        assert "inf" in found["endless"]
     assert taking.scores("elsewhere") == {"fine": 5}
+    done = taking.run("--dry-run", key="bad:set", board="elsewhere")
+    assert "6 bad members" in done.stdout
+    assert any(line.startswith("bad:set, member 'half': score = 0.25") for line in done.stderr.splitlines()), done.stderr
+    assert "set.jsonl" not in done.stderr
+
+
+def test_a_dry_run_of_the_boards_own_key_tells_what_the_import_then_tells(taking: Taking) -> None:
+    """The ledger knows who is on the board, although Redis holds somebody else's set in its place."""
+    service = Service(taking.directory, BOARDS)
+    for player, score in (("player:1", 1), ("player:2", 77), ("alice", 5)):
+        service.submit("global", player, score)
+    service.stop()
+    with taking.server.client() as client:
+        client.zadd(KEY, {**taking.few, **BAD})
+    taking.configure()
+    before = taking.stored()
+    dry = taking.run("--json", "--dry-run")
+    told = json.loads(dry.stdout)
+    rejected = told.pop("rejected")
+    assert (dry.returncode, told) == (1, {"new": FEW - 2, "other_score": 1, "same_score": 1})
+    assert taking.stored() == before
+    done = taking.run("--json")
+    assert (done.returncode, json.loads(done.stdout)) == (1, {"imported": FEW, "already_imported": 0, "rejected": rejected})
+    assert len(rejected) == len(BAD)
+    assert taking.scores() == taking.few | {"alice": 5}
 
 
 def test_a_running_service_shows_what_is_imported(taking: Taking) -> None:
