@@ -19,14 +19,14 @@ from keepscore.engines.base import InProcessEngine, RankingEngine
 from keepscore.errors import BoardInUse, EngineUnavailable, EventsDropped, InvalidBoard, VersionConflict
 from keepscore.jobs.closing import closed_windows
 from keepscore.keeper import Keeper
-from keepscore.ledgers.base import Checkpoint, Ledger, check_version
+from keepscore.ledgers.base import BoardRecord, Checkpoint, Ledger, check_version
 from keepscore.openings import said
 from keepscore.quiet import Quiet
 from keepscore.reader import Reader
 from keepscore.replay import Progress, load_engine, load_from_events
 from keepscore.windows import span_of
 
-__all__ = ["Definitions"]
+__all__ = ["Definitions", "in_effect"]
 
 #: Milliseconds after which a process builds rankings itself that another one was to build.
 PATIENCE = 30_000
@@ -79,8 +79,7 @@ class Definitions:
             raise InvalidBoard(f"a board is defined twice: {', '.join(sorted(board.name for board in configured))}")
         for board in boards.values():
             old = self._catalog.get(board.name)
-            mark = f"configured:{board.name}"
-            digest = hashlib.sha256(msgspec.json.encode(board.to_dict())).digest()
+            mark, digest = _configured(board)
             if old is not None and await self._ledger.value(mark) == digest:
                 # The file has not changed since it took effect: what was changed otherwise stays.
                 continue
@@ -296,7 +295,25 @@ class Definitions:
         return events
 
 
-def _with_resets(board: Board, old: LiveBoard | None) -> Board:
+async def in_effect(ledger: Ledger, configured: Sequence[Board]) -> list[BoardRecord]:
+    """The boards that there are once a ledger is opened with these beside its own. Nothing is recorded: new ones have no number yet."""
+    records = {record.board.name: record for record in await ledger.boards()}
+    for place, board in enumerate(configured, 1):
+        old = records.get(board.name)
+        mark, digest = _configured(board)
+        if old is None:
+            records[board.name] = BoardRecord(-place, 0, board, 0)
+        elif await ledger.value(mark) != digest:
+            records[board.name] = old._replace(board=_with_resets(board, old))
+    return list(records.values())
+
+
+def _configured(board: Board) -> tuple[str, bytes]:
+    """Where the ledger notes which definition of a file took effect, and what it notes of this one."""
+    return f"configured:{board.name}", hashlib.sha256(msgspec.json.encode(board.to_dict())).digest()
+
+
+def _with_resets(board: Board, old: LiveBoard | BoardRecord | None) -> Board:
     """A definition with the resets that the board had, which no definition sets."""
     known = [] if old is None else old.board.resets
     if board.resets and board.resets != known:

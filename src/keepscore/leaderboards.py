@@ -13,35 +13,27 @@ from typing import Any
 
 import msgspec
 
-from keepscore.answers import (
-    Around,
-    BatchReceipt,
-    Count,
-    Lookup,
-    PlayerPlace,
-    Profile,
-    Receipt,
-    Rejection,
-    Top,
-)
+from keepscore.answers import Around, BatchReceipt, Count, Lookup, PlayerPlace, Profile, Receipt, Rejection, Top
 from keepscore.applier import Applier
 from keepscore.as_of import AsOf
 from keepscore.boards import Board
 from keepscore.care import Care
-from keepscore.catalog import Catalog, LiveBoard
+from keepscore.catalog import Catalog
 from keepscore.connect import engine_from_url, feed_for, ledger_from_url
 from keepscore.definitions import Definitions
 from keepscore.durations import duration_ms
 from keepscore.engines.base import InProcessEngine
 from keepscore.entries import Entry, check_entry, merged_answer
 from keepscore.errors import InvalidField, KeepscoreError
-from keepscore.guard import check_key, check_name, check_player, check_submission
+from keepscore.guard import check_name, check_player, check_submission
 from keepscore.jobs.base import Parts
 from keepscore.keeper import Keeper
 from keepscore.ledgers import base as ledgers
 from keepscore.lookback import Lookback
 from keepscore.reader import Reader
+from keepscore.rehearsal import rehearse
 from keepscore.resets import Resets
+from keepscore.retries import claim_of
 from keepscore.scoring import Kind
 from keepscore.spool import Spool
 from keepscore.tickets import Ticket
@@ -217,7 +209,7 @@ class Leaderboards(Lookback, Upkeep):
         key: str | None,
     ) -> Receipt:
         live = self._catalog[board]
-        claim = None if key is None else self._claim(live, key, [kind, player, amount, at, segments, game_id, metadata])
+        claim = None if key is None else claim_of(live, key, [kind, player, amount, at, segments, game_id, metadata])
         try:
             submission = check_submission(live, player, kind, amount, self.clock(), at, segments, game_id, metadata)
         except KeepscoreError:
@@ -242,8 +234,7 @@ class Leaderboards(Lookback, Upkeep):
 
         An error in the place of an entry is told as that entry's rejection.
         """
-        if not 1 <= len(entries) <= MAX_BATCH:
-            raise InvalidField(f"scores has {len(entries)} entries: give 1 to {MAX_BATCH}")
+        _check_size(entries)
         if idempotency_key is not None and any(isinstance(entry, Entry) and entry.idempotency_key is not None for entry in entries):
             raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
         live = self._catalog[board]
@@ -258,20 +249,21 @@ class Leaderboards(Lookback, Upkeep):
                 if entry.idempotency_key is None:
                     whole.submissions.append((index, submission))
                 else:
-                    claim = self._claim(live, entry.idempotency_key, entry)
+                    claim = claim_of(live, entry.idempotency_key, entry)
                     tickets.append(Ticket([(index, submission)], [], claim, results, True, self._writer.answer()))
             except KeepscoreError as exc:
                 whole.rejected.append(Rejection(index, exc.type, exc.detail))
         if idempotency_key is not None:
             good = [entry for entry in entries if isinstance(entry, Entry)]
-            whole.claim = self._claim(live, idempotency_key, good)
+            whole.claim = claim_of(live, idempotency_key, good)
         await asyncio.gather(*[self._writer.submit(ticket) for ticket in tickets], return_exceptions=True)
         return merged_answer(tickets, results)
 
-    @staticmethod
-    def _claim(live: LiveBoard, key: str, request: object) -> ledgers.Claim:
-        fingerprint = hashlib.blake2b(msgspec.json.encode(request, order="sorted"), digest_size=16).digest()
-        return ledgers.Claim(live.id, check_key(key) or "", fingerprint)
+    async def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], *, backfill: bool = False) -> BatchReceipt:
+        """How many of up to 10,000 entries `submit_many` would accept, and which it would reject. Nothing is recorded."""
+        _check_size(entries)
+        live = self._catalog[board]
+        return await rehearse(self._catalog, self._engine, self.ledger, live, entries, self.clock(), backfill)
 
     # -- reading --------------------------------------------------------------------------------------------------------
 
@@ -396,3 +388,8 @@ class Leaderboards(Lookback, Upkeep):
         await self.ledger.probe(self.clock())
         for live in self._catalog:
             await self._engine.applied(live.id)
+
+
+def _check_size(entries: Sequence[object]) -> None:
+    if not 1 <= len(entries) <= MAX_BATCH:
+        raise InvalidField(f"scores has {len(entries)} entries: give 1 to {MAX_BATCH}")

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 
 import msgspec
 
 from keepscore.answers import BatchReceipt, Receipt, encode
+from keepscore.catalog import LiveBoard
 from keepscore.errors import IdempotencyKeyReused
+from keepscore.guard import check_key
 from keepscore.ledgers.base import Answered, Claim, Ledger
 
-__all__ = ["Retries"]
+__all__ = ["Retries", "claim_of"]
 
 #: Bytes of an answer that are kept for retries; of a larger one only the counts are.
 MAX_ANSWER = 1 << 20
 
 log = logging.getLogger(__name__)
+
+
+def claim_of(live: LiveBoard, key: str, request: object) -> Claim:
+    """What a request with an idempotency key claims."""
+    fingerprint = hashlib.blake2b(msgspec.json.encode(request, order="sorted"), digest_size=16).digest()
+    return Claim(live.id, check_key(key) or "", fingerprint)
 
 
 class Retries:

@@ -151,6 +151,10 @@ class Leaderboards:
         """
         return self._run(self._async.submit_many(board, entries, results=results, backfill=backfill, idempotency_key=idempotency_key))
 
+    def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], *, backfill: bool = False) -> BatchReceipt:
+        """How many of up to 10,000 entries `submit_many` would accept, and which it would reject. Nothing is recorded."""
+        return self._run(self._async.check_many(board, entries, backfill=backfill))
+
     def top(
         self,
         board: str,

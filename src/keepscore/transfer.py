@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
@@ -16,7 +16,7 @@ import msgspec
 from keepscore.answers import encode
 from keepscore.errors import ConfigError
 
-__all__ = ["COLUMNS", "BadLine", "Line", "read_lines", "write_standings"]
+__all__ = ["COLUMNS", "BadLine", "Line", "read_lines", "read_members", "write_standings"]
 
 #: What the columns of a file may be called, and the field that each becomes.
 COLUMNS = {
@@ -75,6 +75,12 @@ def read_lines(file: Path, source: str) -> Iterator[Line | BadLine]:
             seen[digest] += 1
             entry["idempotency_key"] = f"import:{digest.hex()}:{seen[digest]}"
             yield Line(number, entry, raw.tell())
+
+
+def read_members(file: Path, numbers: Set[int]) -> dict[int, str]:
+    """The players of some lines of a JSON Lines file that was made from a sorted set, by the lines' numbers."""
+    with file.open("rb") as raw:
+        return {number: _decoder.decode(line)["player"] for number, line in enumerate(raw, 1) if number in numbers}
 
 
 def _json_lines(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:

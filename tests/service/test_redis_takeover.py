@@ -52,10 +52,10 @@ class Taking:
         self.members = {f"player:{number}": float(number % 700) for number in range(SIZE - 2)} | {"李 / ?&%": -5.0, '"q" 🏆': 2.0**40}
         self.few = dict(list(self.members.items())[:FEW])
 
-    def configure(self) -> None:
+    def configure(self, boards: str = BOARDS) -> None:
         """Name this Redis as the engine."""
         ledger = f'[ledger]\nurl = "sqlite:///{self.directory}/scores.db"\n'
-        self.config.write_text(ledger + on(self.server.url, BOARDS), encoding="utf-8")
+        self.config.write_text(ledger + on(self.server.url, boards), encoding="utf-8")
 
     def fill(self, key: str, members: dict[str, float]) -> None:
         """What another program does."""
@@ -155,14 +155,47 @@ def test_a_set_under_another_key_stays_where_it_is(taking: Taking) -> None:
     assert taking.scores("elsewhere") == taking.few | changed
 
 
+BAD: dict[Any, float] = {"half": 0.25, "x" * 200: 1, "endless": float("inf"), "huge": 1e300, b"\x01": 2, "": 3}
+
+
 def test_members_that_cannot_be_players_are_told(taking: Taking) -> None:
     with taking.server.client() as client:
-        client.zadd("bad:set", {"fine": 5, "half": 0.25, "x" * 200: 1, "endless": float("inf"), "huge": 1e300, b"\x01": 2})
-    done = taking.run("--json", key="bad:set", board="elsewhere")
-    assert done.returncode == 1
-    told = json.loads(done.stdout)
-    assert (told["imported"], len(told["rejected"])) == (1, 5)
+        client.zadd("bad:set", {"fine": 5, **BAD})
+    for flags, counted in (["--dry-run"], "new"), ([], "imported"):
+        done = taking.run("--json", *flags, key="bad:set", board="elsewhere")
+        assert done.returncode == 1
+        told = json.loads(done.stdout)
+        assert told[counted] == 1
+        found = {rejection["member"]: rejection["detail"] for rejection in told["rejected"]}
+        assert found.keys() == {"half", "x" * 200, "endless", "huge", "\x01", ""}
+        assert ("decimals" in found["half"], "control" in found["\x01"], "0 bytes" in found[""]) == (True, True, True), found
+        assert "inf" in found["endless"]
     assert taking.scores("elsewhere") == {"fine": 5}
+    done = taking.run("--dry-run", key="bad:set", board="elsewhere")
+    assert "6 bad members" in done.stdout
+    assert any(line.startswith("bad:set, member 'half': score = 0.25") for line in done.stderr.splitlines()), done.stderr
+    assert "set.jsonl" not in done.stderr
+
+
+def test_a_dry_run_of_the_boards_own_key_tells_what_the_import_then_tells(taking: Taking) -> None:
+    """The ledger knows who is on the board, although Redis holds somebody else's set in its place."""
+    service = Service(taking.directory, BOARDS)
+    for player, score in (("player:1", 1), ("player:2", 77), ("alice", 5)):
+        service.submit("global", player, score)
+    service.stop()
+    with taking.server.client() as client:
+        client.zadd(KEY, {**taking.few, **BAD})
+    taking.configure()
+    before = taking.stored()
+    dry = taking.run("--json", "--dry-run")
+    told = json.loads(dry.stdout)
+    rejected = told.pop("rejected")
+    assert (dry.returncode, told) == (1, {"new": FEW - 2, "other_score": 1, "same_score": 1})
+    assert taking.stored() == before
+    done = taking.run("--json")
+    assert (done.returncode, json.loads(done.stdout)) == (1, {"imported": FEW, "already_imported": 0, "rejected": rejected})
+    assert len(rejected) == len(BAD)
+    assert taking.scores() == taking.few | {"alice": 5}
 
 
 def test_a_running_service_shows_what_is_imported(taking: Taking) -> None:
@@ -237,5 +270,63 @@ def test_a_set_that_another_program_makes_while_the_service_runs(taking: Taking)
         until(lambda: service.order("global") == ["alice"], 5)
         assert taking.set_at(KEY) == {"alice": 5}
         assert taking.set_at("out:of:the:way") == taking.few
+    finally:
+        service.stop()
+
+
+def test_a_board_that_only_the_ledger_knows_takes_its_set_over(taking: Taking) -> None:
+    (taking.directory / "boards.toml").write_text(BOARDS, encoding="utf-8")
+    taking.configure(boards="")
+    assert run("boards", "apply", "boards.toml", cwd=taking.directory).returncode == 0
+    taking.fill(KEY, taking.few)
+    assert taking.told() == {"imported": FEW, "already_imported": 0, "rejected": []}
+    assert taking.set_at(taking.aside) == taking.few
+    assert taking.scores() == taking.few
+    taking.verify()
+    assert "keepscore's own" in taking.refusal().lower()
+
+
+def test_the_definition_that_took_effect_last_tells_the_boards_own_key(taking: Taking) -> None:
+    """The file names the key of before: what was changed since is in the ledger."""
+    moved = BOARDS.replace(KEY, "leaderboard:moved")
+    (taking.directory / "boards.toml").write_text(moved, encoding="utf-8")
+    assert run("boards", "list", cwd=taking.directory).returncode == 0
+    assert run("boards", "apply", "boards.toml", cwd=taking.directory).returncode == 0
+    taking.fill("leaderboard:moved", taking.few)
+    taking.fill(KEY, {"somebody": 1.0})
+    assert taking.told(key="leaderboard:moved")["imported"] == FEW
+    assert taking.set_at("keepscore:before:leaderboard:moved") == taking.few
+    assert taking.told()["imported"] == 1
+    assert (taking.set_at(KEY), taking.aside in taking.stored()) == ({"somebody": 1.0}, False)
+    taking.verify()
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["by --url", "by the ledger that it has open"])
+def test_a_service_on_whose_own_key_the_set_lies(taking: Taking, named: bool) -> None:
+    """It could not rank what is imported. Beside it, with its configuration, the set is taken over."""
+    service = Service(taking.directory, on(taking.server.url, BOARDS))
+    try:
+        taking.fill(KEY, taking.few)
+        beside = taking.directory / "beside.toml"
+        beside.write_text(f'[ledger]\nurl = "sqlite:///{service.ledger}"\n', encoding="utf-8")
+        for flags in ([], ["--dry-run"]):
+            refusal = taking.refusal(*(["--url", service.url] if named else ["--config", str(beside)]), *flags)
+            assert all(word in refusal for word in (KEY, "'global'", service.url, "--config")), refusal
+        assert (taking.set_at(KEY), service.get("global", "events")["events"]) == (taking.few, [])
+        assert taking.told("--config", str(service.config))["imported"] == FEW
+        until(lambda: service.get("global", "count")["count"] == FEW, 5)
+        assert taking.set_at(taking.aside) == taking.few
+    finally:
+        service.stop()
+    taking.verify()
+
+
+def test_a_service_whose_engine_is_elsewhere_takes_a_set_of_the_same_name(taking: Taking) -> None:
+    service = Service(taking.directory, BOARDS)
+    try:
+        taking.fill(KEY, taking.few)
+        assert taking.told("--url", service.url)["imported"] == FEW
+        assert service.get("global", "count")["count"] == FEW
+        assert (taking.set_at(KEY), taking.aside in taking.stored()) == (taking.few, False)
     finally:
         service.stop()

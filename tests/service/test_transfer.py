@@ -143,6 +143,43 @@ def test_a_bad_line_does_not_spoil_the_others(files: Files, line: str) -> None:
     assert files.scores() == {"last": 2, "first": 1}
 
 
+def test_a_dry_run_tells_every_line_that_the_import_refuses(files: Files) -> None:
+    board = files.service.define(f"{files.board}-dry", operator="sum", max_score=100, segments=["region"])
+    files.board = board
+    files.service.increment(board, "old", 60)
+    good = ["player,amount,score,at,segments", "alice,1,,,", "old,,60,,"]
+    bad = [
+        *("carol,much,,,", ",4,,,", "dave,5,,soon,", "erin,6,,2999-01-01T00:00:00Z,", "gina,1.5,,,", "hugo,,101,,", "old,41,,,"),
+        *("a\x01b,1,,,", "x" * 129 + ",1,,,", "y,1,,,planet:earth", "z,1,,1969-01-01T00:00:00Z,"),
+    ]
+    files.write("scores.csv", *good, *bad, "zoe,9,,,")
+    dry = files.load("scores.csv", "--dry-run", code=1)
+    shown = files.run("scores.csv", "--dry-run")
+    assert files.scores() == {"old": 60}, "nothing was changed"
+    assert (dry["new"], dry["same_score"]) == (2, 1)
+    done = files.load("scores.csv", code=1)
+    assert (done["imported"], [rejection["line"] for rejection in done["rejected"]]) == (3, list(range(4, 15)))
+    # The clock goes on between the two.
+    assert [_timeless(rejection) for rejection in dry["rejected"]] == [_timeless(rejection) for rejection in done["rejected"]]
+    assert "11 bad lines" in shown.stdout
+    told = [line for line in files.run("scores.csv").stderr.splitlines() if line.startswith("scores.csv, line ")]
+    assert [line.partition(" clock, ")[0] for line in shown.stderr.splitlines() if line.startswith("scores.csv, line ")] == [
+        line.partition(" clock, ")[0] for line in told
+    ]
+
+
+def _timeless(rejection: dict[str, Any]) -> tuple[int, str]:
+    return rejection["line"], rejection["detail"].partition(" clock, ")[0]
+
+
+def test_a_dry_run_refuses_no_line_that_was_imported_before(files: Files) -> None:
+    files.board = files.service.define(f"{files.board}-dry", operator="sum", max_score=100)
+    files.write("scores.csv", "player,amount", "alice,60")
+    assert files.load("scores.csv")["imported"] == 1
+    assert files.load("scores.csv", "--dry-run")["rejected"] == []
+    assert files.load("scores.csv")["already_imported"] == 1
+
+
 def test_lines_that_are_no_text(files: Files) -> None:
     (files.directory / "scores.jsonl").write_bytes(b'{"player": "a", "amount": 1}\n{"player": "\xff", "amount": 1}\n')
     assert [rejection["line"] for rejection in files.load("scores.jsonl", code=1)["rejected"]] == [2]

@@ -115,10 +115,11 @@ class AsOfQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class BatchQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Whether receipts are wanted, and whether scores count in closed windows, too."""
+    """Whether receipts are wanted, whether scores count in closed windows, too, and whether the batch is only to be checked."""
 
     results: bool = False
     backfill: bool = False
+    dry_run: bool = False
 
 
 class VerifyQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -39,6 +39,7 @@ PARAMETERS = {
     "results": "whether to answer with the receipt of each submission",
     "repair": "whether to put right what differs, and to compare again",
     "backfill": "whether scores count in windows that are closed, too",
+    "dry_run": "whether only to check what would be taken, and record nothing",
     "n": "how many players, 1 to 1,000",
     "type": "global or regional",
     "period": "daily, weekly, monthly or all_time",

@@ -229,6 +229,8 @@ class Api:
             except KeepscoreError as exc:
                 entries.append(exc)
         query, key = request.query, idempotency_key(request)
+        if query.dry_run:
+            return Answer(await self._lb.check_many(request.path[0], entries, backfill=query.backfill))
         answer = await self._lb.submit_many(request.path[0], entries, results=query.results, backfill=query.backfill, idempotency_key=key)
         return Answer(answer, status_of(answer))
 
