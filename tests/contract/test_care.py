@@ -8,8 +8,9 @@ import pytest
 import redis
 
 from keepscore import Board, Leaderboards
+from keepscore.answers import PlayerPlace
 from keepscore.engines.base import Ranking
-from keepscore.errors import EngineUnavailable
+from keepscore.errors import BadInput, EngineUnavailable, NotFound
 from keepscore.scoring import State
 from tests.contract.backends import redis_url
 from tests.contract.opened import DAY, NOON, Clock, KeeperByHand, opened, standings
@@ -182,6 +183,65 @@ async def test_what_a_bare_client_has_changed_is_found_and_put_right(run, what, 
         assert report.repaired
         await lb.submit(made.name, "p5", 1000)
         assert (await lb.verify(made.name)).ok
+
+
+LAST = {"operator": "last", "ties": "player"}
+
+
+@pytest.mark.parametrize("run", ["redis"], indirect=True)
+@pytest.mark.parametrize(
+    ("what", "options", "expected"),
+    [
+        ("a member without a time", LAST, ("carol", "extra")),
+        ("a member without a time", {**LAST, "operator": "first"}, ("carol", "extra")),
+        ("no times", LAST, ("p5", "since")),
+        ("a time that is none", LAST, ("p5", "since")),
+        ("a time beyond all", LAST, ("p5", "since")),
+        ("a time that is no number", LAST, ("p5", "since")),
+        ("a member without a time", {}, ("", "index")),
+        ("a member without a time", {"order": "asc"}, ("", "index")),
+        ("a longer member without a time", {"ties": "last"}, ("", "index")),
+        ("a member with a time beyond all", {}, ("", "index")),
+        ("no times", {}, ("p5", "missing")),
+    ],
+)
+async def test_without_a_time_reads_and_writes_go_on(run, tmp_path, what, options, expected):
+    made = board(**options)
+    async with run(made) as lb:
+        ranking = await filled(lb, made.name)
+        keys = lb.engine._boards.at(lb.engine._boards.get(ranking.board), ranking)
+        if what == "a member without a time":
+            lb.bare.zadd(keys.key, {"carol": 99, "c": 45, "caroli": -1})
+        elif what == "a longer member without a time":
+            lb.bare.zadd(keys.key, {"carolina": 45})
+        elif what == "a member with a time beyond all":
+            lb.bare.zadd(keys.key, {b"\0" * 6 + b"carol": 45})
+        elif what == "no times":
+            lb.bare.delete(keys.times)
+        else:
+            lb.bare.hset(keys.times, "p5", {"a time that is none": "soon", "a time beyond all": "1e400"}.get(what, "nan"))
+        async with asyncio.timeout(5):
+            total = lb.bare.zcard(keys.key)
+            shown, cursor = [], None
+            while not shown or cursor:
+                top = await lb.top(made.name, limit=1, cursor=cursor)
+                shown, cursor = [*shown, *top.standings], top.next_cursor
+            assert len(shown) == total
+            asked = await asyncio.gather(*(lb.rank(made.name, one.player_id) for one in shown), return_exceptions=True)
+            # Whom the times do not know is not ranked where members have times.
+            allowed = (NotFound, BadInput) if keys.form[0] == "timed" else ()
+            assert all(isinstance(one, (PlayerPlace, *allowed)) for one in asked), asked
+        found = await lb.verify(made.name)
+        assert expected in problems(found.differences)
+        receipt = await lb.submit(made.name, "carol", 3)
+        assert not receipt.pending
+    # Another start applies what is left, and has nothing against what lies there.
+    async with Leaderboards.open(f"sqlite:///{tmp_path / 'care.db'}", redis_url(), [made], clock=Clock(NOON)) as lb:
+        await lb.submit(made.name, "carol", 4)
+        assert not (await lb.verify(made.name)).ok
+        assert (await lb.verify(made.name, repair=True)).ok
+        rest = [f"p{n}" for n in reversed(range(10))]
+        assert sorted(row[1] for row in await standings(lb, made.name)) == sorted([*rest, "carol"])
 
 
 @pytest.mark.parametrize("options", [{}, {"operator": "sum"}, {"operator": "last"}, {"ties": "player"}, {"rank": "dense"}])
