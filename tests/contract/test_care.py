@@ -4,11 +4,13 @@ import asyncio
 import secrets
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 import redis
 
 from keepscore import Board, Leaderboards
 from keepscore.answers import PlayerPlace
+from keepscore.boards import MAX_SCORE
 from keepscore.engines.base import Ranking
 from keepscore.errors import BadInput, EngineUnavailable, NotFound
 from keepscore.scoring import State
@@ -242,6 +244,78 @@ async def test_without_a_time_reads_and_writes_go_on(run, tmp_path, what, option
         assert (await lb.verify(made.name, repair=True)).ok
         rest = [f"p{n}" for n in reversed(range(10))]
         assert sorted(row[1] for row in await standings(lb, made.name)) == sorted([*rest, "carol"])
+
+
+SUMS = {"operator": "sum", "ties": "player"}
+COMPOSITE = {"max_score": 1000, "resolution": "1s"}
+
+
+@pytest.mark.parametrize("run", ["redis"], indirect=True)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"order": "asc"},
+        LAST,
+        SUMS,
+        {**SUMS, "order": "asc"},
+        {"rank": "dense"},
+        COMPOSITE,
+        {**COMPOSITE, "order": "asc"},
+        {"decay": {"half_life": "7d"}},
+    ],
+)
+@pytest.mark.parametrize("what", [b"inf", b"-inf", b"1e300", b"0.5", b"\x80", b"\xff\xfe", b"zzz"])
+async def test_what_no_event_can_have_made_is_shown_somehow_and_put_right(run, tmp_path, what, options):
+    made = board(**options)
+    async with run(made) as lb:
+        ranking = await filled(lb, made.name)
+        known = lb.engine._boards.get(ranking.board)
+        keys = lb.engine._boards.at(known, ranking)
+        (member,) = [member for member in lb.bare.zrange(keys.key, 0, -1) if member.endswith(b"p5")]
+        number = lb.bare.zscore(keys.key, member)
+        if what == b"zzz":
+            lb.bare.hset(known.marks, mapping={"zzz": "1", "7": "zzz", b"\xff": b"\xff"})
+        elif what == b"0.5":
+            lb.bare.zadd(keys.key, {member: number + 0.5})
+        elif what[:1] in b"\x80\xff":
+            prefix = member[:6] if keys.form[0] == "timed" else b""
+            for n, other in enumerate((number, -5, 10**6)):
+                lb.bare.zadd(keys.key, {prefix + bytes([97 + n]) + what: other, prefix + what: other})
+        else:
+            lb.bare.zadd(keys.key, {member: what})
+        async with asyncio.timeout(5):
+            total = lb.bare.zcard(keys.key)
+            top = await lb.top(made.name)
+            assert len(top.standings) == total
+            assert all(abs(one.score) <= MAX_SCORE for one in top.standings)
+            msgspec.json.encode(top)
+            page, seen = await lb.engine.page(ranking, 0, 1), 0
+            while page.rows:
+                seen += 1
+                page = await lb.engine.page_after(ranking, page.rows[-1], 1)
+            assert seen == total
+            await lb.rank(made.name, "p5", around=3)
+            await lb.count(made.name)
+        assert (await lb.verify(made.name)).ok == (what == b"zzz")
+        await lb.submit(made.name, "p6", 60)
+    async with Leaderboards.open(f"sqlite:///{tmp_path / 'care.db'}", redis_url(), [made], clock=Clock(NOON)) as lb:
+        await lb.submit(made.name, "p6", 60)
+        assert (await lb.verify(made.name)).ok == (what == b"zzz")
+        assert (await lb.verify(made.name, repair=True)).ok
+        assert sorted(row[1] for row in await standings(lb, made.name)) == [f"p{n}" for n in range(10)]
+
+
+@pytest.mark.parametrize("run", ["redis"], indirect=True)
+async def test_watermarks_of_nobody_do_not_keep_players_from_being_restated(run):
+    made = board(**LAST)
+    async with run(made) as lb:
+        ranking = await filled(lb, made.name)
+        known = lb.engine._boards.get(ranking.board)
+        lb.bare.hset(known.marks, "zzz", "1")
+        await damage(lb, made.name, ranking, "score")
+        report = await repaired(lb, made.name)
+        assert (problems(report.repaired), report.rebuilt) == ([("p5", "score")], False)
 
 
 @pytest.mark.parametrize("options", [{}, {"operator": "sum"}, {"operator": "last"}, {"ties": "player"}, {"rank": "dense"}])

@@ -33,7 +33,7 @@ end
 local marks = {}
 local found = call('HGETALL', KEYS[1])
 for i = 1, #found, 2 do
-  if found[i] ~= 'epoch' then marks[#marks + 1] = found[i] .. ':' .. found[i + 1] end
+  if mark_of(found[i]) and mark_of(found[i + 1]) then marks[#marks + 1] = found[i] .. ':' .. found[i + 1] end
 end
 local hidden = gone + hidden_of(old)
 local done = left <= keep and left <= exact

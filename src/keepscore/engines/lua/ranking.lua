@@ -6,6 +6,8 @@
 local call = redis.call
 -- The time of a state whose time is not kept, not there or not readable, before all others; and the last one that is a time: in 9999.
 local NO_TIME, LAST_TIME = -1, 253402300799999
+-- The largest number that is exact, and the bound of all scores.
+local LARGEST = 9007199254740991
 
 local function ranking(keys, at, form)
   return {
@@ -60,8 +62,9 @@ local function member_of(r, player, time)
   return last_member
 end
 
--- Score and time of a sorted set's number.
+-- Score and time of a sorted set's number. One beyond the bounds, which somebody else has written, is cut to them.
 local function decoded(r, number)
+  if number > LARGEST then number = LARGEST elseif number < -LARGEST then number = -LARGEST end
   if r.kind ~= 'composite' then return number, NO_TIME end
   local score = math.floor(number / r.unit)
   local steps = number - score * r.unit
@@ -199,6 +202,10 @@ local function offset_of(r, desc, player, score, since)
   local range = desc and 'ZREVRANGE' or 'ZRANGE'
   local number = encoded(r, score, since)
   local member = since == NO_TIME and player or member_of(r, player, since)
+  local found = call('ZSCORE', r.key, member)
+  if found and encoded(r, decoded(r, tonumber(found))) == number then
+    return call(desc and 'ZREVRANK' or 'ZRANK', r.key, member) + 1
+  end
   local low, high
   local text = string.format('%.17g', number)
   if desc then
@@ -215,6 +222,25 @@ local function offset_of(r, desc, player, score, since)
     if behind then high = middle else low = middle + 1 end
   end
   return low
+end
+
+-- How far a writer's events are applied, as the watermarks have it; nothing where no writer can have written that.
+local function mark_of(text)
+  return text and string.match(text, '^%d+$') and tonumber(text)
+end
+
+-- Whether the watermarks are these {writer, applied} pairs and no others. Fields that are no writer's are passed over.
+local function is_at(key, wanted)
+  for _, pair in ipairs(wanted) do
+    if (mark_of(call('HGET', key, pair[1])) or 0) ~= pair[2] then return false end
+  end
+  local more = call('HLEN', key) - 1 - #wanted
+  if more <= 0 then return more == 0 end
+  local found = call('HGETALL', key)
+  for i = 1, #found, 2 do
+    if not (mark_of(found[i]) and mark_of(found[i + 1])) and found[i] ~= 'epoch' then more = more - 1 end
+  end
+  return more == 0
 end
 
 -- What the list of rankings says of one: when it may be dropped (0: never), how far its index of scores is, whether it is listed, and
