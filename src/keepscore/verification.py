@@ -106,6 +106,7 @@ class _Comparison:
         seen: set[str] = set()
         scores: list[int] = []
         last: bytes | None = None
+        nobody = 0
         page = await self._page(ranking, None)
         while page is not None and page.rows:
             kept = await engine.states(ranking, [row.player for row in page.rows])
@@ -117,6 +118,7 @@ class _Comparison:
                 differs = told != (row.score, row.since) and not same_state(live.board, told, State(row.score, row.since))
                 if differs or misplaced or state != (row.score, row.since):
                     found[row.player] = None
+                nobody += state is None
                 if row.player in seen:
                     flaws.append(f"player {row.player!r} is in it twice")
                 seen.add(row.player)
@@ -129,6 +131,8 @@ class _Comparison:
             flaws.append("it holds rows that cannot be read")
         else:
             flaws += await engine.flaws(ranking, scores, len(seen))
+        if nobody:
+            flaws.append(f"it holds {nobody} rows under names by which nobody is found")
         if (pruned := await engine.pruned(ranking)) is not None:
             expected = {player: state for player, state in expected.items() if not self._is_hidden(pruned, Row(player, *state))}
         return _Look([*found, *expected], flaws)

@@ -4,12 +4,15 @@ import asyncio
 import secrets
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 import redis
 
 from keepscore import Board, Leaderboards
+from keepscore.answers import PlayerPlace
+from keepscore.boards import MAX_SCORE
 from keepscore.engines.base import Ranking
-from keepscore.errors import EngineUnavailable
+from keepscore.errors import BadInput, EngineUnavailable, NotFound
 from keepscore.scoring import State
 from tests.contract.backends import redis_url
 from tests.contract.opened import DAY, NOON, Clock, KeeperByHand, opened, standings
@@ -182,6 +185,137 @@ async def test_what_a_bare_client_has_changed_is_found_and_put_right(run, what, 
         assert report.repaired
         await lb.submit(made.name, "p5", 1000)
         assert (await lb.verify(made.name)).ok
+
+
+LAST = {"operator": "last", "ties": "player"}
+
+
+@pytest.mark.parametrize("run", ["redis"], indirect=True)
+@pytest.mark.parametrize(
+    ("what", "options", "expected"),
+    [
+        ("a member without a time", LAST, ("carol", "extra")),
+        ("a member without a time", {**LAST, "operator": "first"}, ("carol", "extra")),
+        ("no times", LAST, ("p5", "since")),
+        ("a time that is none", LAST, ("p5", "since")),
+        ("a time beyond all", LAST, ("p5", "since")),
+        ("a time that is no number", LAST, ("p5", "since")),
+        ("a member without a time", {}, ("", "index")),
+        ("a member without a time", {"order": "asc"}, ("", "index")),
+        ("a longer member without a time", {"ties": "last"}, ("", "index")),
+        ("a member with a time beyond all", {}, ("", "index")),
+        ("no times", {}, ("p5", "missing")),
+    ],
+)
+async def test_without_a_time_reads_and_writes_go_on(run, tmp_path, what, options, expected):
+    made = board(**options)
+    async with run(made) as lb:
+        ranking = await filled(lb, made.name)
+        keys = lb.engine._boards.at(lb.engine._boards.get(ranking.board), ranking)
+        if what == "a member without a time":
+            lb.bare.zadd(keys.key, {"carol": 99, "c": 45, "caroli": -1})
+        elif what == "a longer member without a time":
+            lb.bare.zadd(keys.key, {"carolina": 45})
+        elif what == "a member with a time beyond all":
+            lb.bare.zadd(keys.key, {b"\0" * 6 + b"carol": 45})
+        elif what == "no times":
+            lb.bare.delete(keys.times)
+        else:
+            lb.bare.hset(keys.times, "p5", {"a time that is none": "soon", "a time beyond all": "1e400"}.get(what, "nan"))
+        async with asyncio.timeout(5):
+            total = lb.bare.zcard(keys.key)
+            shown, cursor = [], None
+            while not shown or cursor:
+                top = await lb.top(made.name, limit=1, cursor=cursor)
+                shown, cursor = [*shown, *top.standings], top.next_cursor
+            assert len(shown) == total
+            asked = await asyncio.gather(*(lb.rank(made.name, one.player_id) for one in shown), return_exceptions=True)
+            # Whom the times do not know is not ranked where members have times.
+            allowed = (NotFound, BadInput) if keys.form[0] == "timed" else ()
+            assert all(isinstance(one, (PlayerPlace, *allowed)) for one in asked), asked
+        found = await lb.verify(made.name)
+        assert expected in problems(found.differences)
+        receipt = await lb.submit(made.name, "carol", 3)
+        assert not receipt.pending
+    # Another start applies what is left, and has nothing against what lies there.
+    async with Leaderboards.open(f"sqlite:///{tmp_path / 'care.db'}", redis_url(), [made], clock=Clock(NOON)) as lb:
+        await lb.submit(made.name, "carol", 4)
+        assert not (await lb.verify(made.name)).ok
+        assert (await lb.verify(made.name, repair=True)).ok
+        rest = [f"p{n}" for n in reversed(range(10))]
+        assert sorted(row[1] for row in await standings(lb, made.name)) == sorted([*rest, "carol"])
+
+
+SUMS = {"operator": "sum", "ties": "player"}
+COMPOSITE = {"max_score": 1000, "resolution": "1s"}
+
+
+@pytest.mark.parametrize("run", ["redis"], indirect=True)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"order": "asc"},
+        LAST,
+        SUMS,
+        {**SUMS, "order": "asc"},
+        {"rank": "dense"},
+        COMPOSITE,
+        {**COMPOSITE, "order": "asc"},
+        {"decay": {"half_life": "7d"}},
+    ],
+)
+@pytest.mark.parametrize("what", [b"inf", b"-inf", b"1e300", b"0.5", b"\x80", b"\xff\xfe", b"zzz"])
+async def test_what_no_event_can_have_made_is_shown_somehow_and_put_right(run, tmp_path, what, options):
+    made = board(**options)
+    async with run(made) as lb:
+        ranking = await filled(lb, made.name)
+        known = lb.engine._boards.get(ranking.board)
+        keys = lb.engine._boards.at(known, ranking)
+        (member,) = [member for member in lb.bare.zrange(keys.key, 0, -1) if member.endswith(b"p5")]
+        number = lb.bare.zscore(keys.key, member)
+        if what == b"zzz":
+            lb.bare.hset(known.marks, mapping={"zzz": "1", "7": "zzz", b"\xff": b"\xff"})
+        elif what == b"0.5":
+            lb.bare.zadd(keys.key, {member: number + 0.5})
+        elif what[:1] in b"\x80\xff":
+            prefix = member[:6] if keys.form[0] == "timed" else b""
+            for n, other in enumerate((number, -5, 10**6)):
+                lb.bare.zadd(keys.key, {prefix + bytes([97 + n]) + what: other, prefix + what: other})
+        else:
+            lb.bare.zadd(keys.key, {member: what})
+        async with asyncio.timeout(5):
+            total = lb.bare.zcard(keys.key)
+            top = await lb.top(made.name)
+            assert len(top.standings) == total
+            assert all(abs(one.score) <= MAX_SCORE for one in top.standings)
+            msgspec.json.encode(top)
+            page, seen = await lb.engine.page(ranking, 0, 1), 0
+            while page.rows:
+                seen += 1
+                page = await lb.engine.page_after(ranking, page.rows[-1], 1)
+            assert seen == total
+            await lb.rank(made.name, "p5", around=3)
+            await lb.count(made.name)
+        assert (await lb.verify(made.name)).ok == (what == b"zzz")
+        await lb.submit(made.name, "p6", 60)
+    async with Leaderboards.open(f"sqlite:///{tmp_path / 'care.db'}", redis_url(), [made], clock=Clock(NOON)) as lb:
+        await lb.submit(made.name, "p6", 60)
+        assert (await lb.verify(made.name)).ok == (what == b"zzz")
+        assert (await lb.verify(made.name, repair=True)).ok
+        assert sorted(row[1] for row in await standings(lb, made.name)) == [f"p{n}" for n in range(10)]
+
+
+@pytest.mark.parametrize("run", ["redis"], indirect=True)
+async def test_watermarks_of_nobody_do_not_keep_players_from_being_restated(run):
+    made = board(**LAST)
+    async with run(made) as lb:
+        ranking = await filled(lb, made.name)
+        known = lb.engine._boards.get(ranking.board)
+        lb.bare.hset(known.marks, "zzz", "1")
+        await damage(lb, made.name, ranking, "score")
+        report = await repaired(lb, made.name)
+        assert (problems(report.repaired), report.rebuilt) == ([("p5", "score")], False)
 
 
 @pytest.mark.parametrize("options", [{}, {"operator": "sum"}, {"operator": "last"}, {"ties": "player"}, {"rank": "dense"}])

@@ -1,10 +1,15 @@
 """What only an engine on Redis can meet: another process beside it."""
 
+import asyncio
 import secrets
+
+import pytest
 
 from keepscore.boards import Board
 from keepscore.engines.base import Loaded, Ranking
 from keepscore.engines.redis import RedisEngine
+from keepscore.engines.redis_questions import Questions
+from keepscore.errors import EngineUnavailable
 from keepscore.ordering import Row
 from tests.contract.backends import redis_url
 from tests.contract.driving import DAY, NOON, all_time, given, live_board, table
@@ -46,3 +51,20 @@ async def test_a_board_with_more_rankings_than_there_are_connections():
     assert sorted(await engine.rankings(1)) == days
     await engine.forget(1)
     await engine.close()
+
+
+@pytest.mark.parametrize("problem", [ValueError("no number"), "too few", "closed"])
+async def test_nobody_waits_for_an_answer_that_does_not_come(problem):
+    async def places(ranking, players):
+        if problem == "closed":
+            questions.stop()
+            await asyncio.sleep(1)
+        if problem == "too few":
+            return []
+        raise problem
+
+    questions = Questions(places)
+    asked = [questions.ask(Ranking(1, "all_time", "all_time", ""), player) for player in "ab"]
+    async with asyncio.timeout(5):
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert {type(answer) for answer in answers} == {EngineUnavailable if problem == "closed" else ValueError}

@@ -17,6 +17,8 @@ import msgspec
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Pruned, Ranking, RankingEngine
 from keepscore.engines.layouts import RankingKeys, check_tag, companions, fingerprint, layout_of, layouts_of
+from keepscore.engines.redis_answers import REPLACED, marks_from
+from keepscore.engines.redis_answers import unpack as _unpack
 from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send, settled
 from keepscore.engines.redis_boards import KnownBoard, KnownBoards, check_types
 from keepscore.engines.redis_client import Call, RedisClient
@@ -39,15 +41,12 @@ CHUNK = 5000
 PATIENCE = 60.0
 #: Milliseconds for which a shadow stays that nobody fills any more.
 SHADOW_TTL = 3_600_000
-
-
 #: Commands that are under way at a time.
 TOGETHER = 16
 #: How often a step is tried that others may come in between.
 TRIES = 20
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder().decode
 
 
 class RedisEngine(RankingEngine):
@@ -92,7 +91,7 @@ class RedisEngine(RankingEngine):
         known = self._boards.known(board_id, board)
         await check_types(self._client, board, self._clock())
         epoch = await self._client.command("HGET", known.marks, "epoch")
-        if epoch is None or epoch.decode() != known.epoch:
+        if epoch != known.epoch.encode():
             return False
         self._boards.define(board_id, known)
         return True
@@ -204,9 +203,7 @@ class RedisEngine(RankingEngine):
         if known is None:
             return None
         found = await self._client.command("HGETALL", known.marks)
-        if found.pop(b"epoch", b"").decode() != known.epoch:
-            return None
-        return {int(writer): int(n) for writer, n in found.items()}
+        return marks_from(found) if found.get(b"epoch") == known.epoch.encode() else None
 
     async def apply(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
         calls = [batches] if not self._client.is_cluster else [[batch] for batch in batches]
@@ -356,7 +353,12 @@ class RedisEngine(RankingEngine):
         return await self._page(ranking, offset, limit)
 
     async def page_after(self, ranking: Ranking, row: Row, limit: int) -> Page:
-        return await self._page(ranking, row, limit)
+        page = await self._page(ranking, row, limit)
+        if REPLACED in row.player and row in page.rows:
+            # Redis knows it by other bytes, and could not tell where it is.
+            last = max(i for i, other in enumerate(page.rows) if other == row)
+            page = await self._page(ranking, page.first.unique + last, limit)
+        return page
 
     async def _page(self, ranking: Ranking, start: int | Row, limit: int) -> Page:
         found = await self._read("page", ranking, start, limit)

@@ -26,7 +26,7 @@ for b, batch in ipairs(batches) do
   end
   local found = call('HMGET', marks, 'epoch', writer)
   if found[1] ~= epoch then return cmsgpack.pack({'gap', b, -1}) end
-  local applied = tonumber(found[2] or 0)
+  local applied = mark_of(found[2]) or 0
   batch.done = applied >= upto
   if applied ~= after and not batch.done then return cmsgpack.pack({'gap', b, applied}) end
   batch.marks, batch.list, batch.spool, batch.late, batch.rankings = marks, list, spool, late, {}
@@ -55,7 +55,7 @@ for b, batch in ipairs(batches) do
 end
 
 -- Two levels together, as decay.py adds them, operation by operation.
-local WORTHLESS, LN2 = -9007199254740991, math.log(2)
+local WORTHLESS, LN2 = -LARGEST, math.log(2)
 local function added(a, b, scale)
   if a < b then a, b = b, a end
   if b == WORTHLESS then return a end

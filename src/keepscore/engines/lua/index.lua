@@ -20,7 +20,7 @@ for i = 2, #found, 2 do
   if score ~= last then call('ZADD', r.dense, score, label(score)) end
   last = score
 end
-local complete = #found < 2 * limit
+local complete = #found < 2 * limit or last == upto
 list_entry(KEYS[1], field, expiry, complete and math.huge or last, name, pruned)
 local rest = call('PTTL', r.key)
 if rest > 0 then call('PEXPIRE', r.dense, rest) end

@@ -19,17 +19,7 @@ if type(from) == 'table' and total > 0 then offset = offset_of(r, desc, from[1],
 local rows = {}
 if limit > 0 and total > 0 then
   local found = call(range, r.key, offset, offset + limit - 1, 'WITHSCORES')
-  for i = 1, #found, 2 do
-    local player = found[i]
-    local score, since = decoded(r, tonumber(found[i + 1]))
-    if r.kind == 'timed' then
-      since = time_of(r, player)
-      player = string.sub(player, 7)
-    elseif r.kind == 'plain' and r.keeps then
-      since = tonumber(call('HGET', r.times, player))
-    end
-    rows[#rows + 1] = {player, score, since}
-  end
+  for i = 1, #found, 2 do rows[#rows + 1] = {row_of(r, found[i], found[i + 1])} end
 end
 local standard, dense = total + 1, call('ZCARD', r.dense) + 1
 if rows[1] then

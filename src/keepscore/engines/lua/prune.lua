@@ -18,35 +18,22 @@ local exact = left
 if old then exact = offset_of(r, desc, old[5][1], old[5][2], old[5][3]) end
 r.upto = upto
 
--- Player, score and time of a row.
-local function row(member, number)
-  local score, since = decoded(r, tonumber(number))
-  local player = member
-  if r.kind == 'timed' then
-    since = time_of(r, member)
-    player = string.sub(member, 7)
-  elseif r.kind == 'plain' and r.keeps then
-    since = tonumber(call('HGET', r.times, player))
-  end
-  return player, score, since
-end
-
 if gone > 0 then
   local found = call(desc and 'ZRANGE' or 'ZREVRANGE', r.key, 0, gone - 1, 'WITHSCORES')
   for i = 1, #found, 2 do
-    local player, score = row(found[i], found[i + 1])
+    local player, score = row_of(r, found[i], found[i + 1])
     remove(r, player, score, found[i])
   end
 end
 local floor = old and old[5]
 if left <= exact then
   local last = call(desc and 'ZREVRANGE' or 'ZRANGE', r.key, left - 1, left - 1, 'WITHSCORES')
-  floor = {row(last[1], last[2])}
+  floor = {row_of(r, last[1], last[2])}
 end
 local marks = {}
 local found = call('HGETALL', KEYS[1])
 for i = 1, #found, 2 do
-  if found[i] ~= 'epoch' then marks[#marks + 1] = found[i] .. ':' .. found[i + 1] end
+  if mark_of(found[i]) and mark_of(found[i + 1]) then marks[#marks + 1] = found[i] .. ':' .. found[i + 1] end
 end
 local hidden = gone + hidden_of(old)
 local done = left <= keep and left <= exact

@@ -4,7 +4,10 @@
 -- and upto: all scores up to this one are in the index of distinct scores (nil: there is no index; math.huge: all are).
 
 local call = redis.call
-local NO_TIME = -1
+-- The time of a state whose time is not kept, not there or not readable, before all others; and the last one that is a time: in 9999.
+local NO_TIME, LAST_TIME = -1, 253402300799999
+-- The largest number that is exact, and the bound of all scores.
+local LARGEST = 9007199254740991
 
 local function ranking(keys, at, form)
   return {
@@ -16,8 +19,17 @@ end
 -- The time in 6 bytes, the first the most significant.
 local function time_of(r, prefix)
   local a, b, c, d, e, f = string.byte(prefix, 1, 6)
+  if not f then return NO_TIME end
   local time = ((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f
-  return r.reversed and 281474976710655 - time or time
+  if r.reversed then time = 281474976710655 - time end
+  return time <= LAST_TIME and time or NO_TIME
+end
+
+-- The time that is written beside a plain ranking, or false.
+local function time_in(text)
+  local time = tonumber(text)
+  if time and time >= 0 and time <= LAST_TIME and time % 1 == 0 then return time end
+  return NO_TIME
 end
 
 -- The first three bytes of a time, which many times have in common.
@@ -50,8 +62,9 @@ local function member_of(r, player, time)
   return last_member
 end
 
--- Score and time of a sorted set's number.
+-- Score and time of a sorted set's number. One beyond the bounds, which somebody else has written, is cut to them.
 local function decoded(r, number)
+  if number > LARGEST then number = LARGEST elseif number < -LARGEST then number = -LARGEST end
   if r.kind ~= 'composite' then return number, NO_TIME end
   local score = math.floor(number / r.unit)
   local steps = number - score * r.unit
@@ -81,7 +94,7 @@ local function read(r, player)
   if not number then return nil end
   number = tonumber(number)
   local score, time = decoded(r, number)
-  if r.kind == 'plain' and r.keeps then since = tonumber(call('HGET', r.times, player)) end
+  if r.kind == 'plain' and r.keeps then since = time_in(call('HGET', r.times, player)) end
   return score, since or time, member, number
 end
 
@@ -104,11 +117,23 @@ local function read_all(r, players)
       if found[at] and not (prefixes and not prefixes[at]) then
         scores[i], sinces[i] = decoded(r, tonumber(found[at]))
         members[i] = asked[i]
-        if prefixes then sinces[i] = time_of(r, prefixes[at]) elseif times then sinces[i] = tonumber(times[at]) end
+        if prefixes then sinces[i] = time_of(r, prefixes[at]) elseif times then sinces[i] = time_in(times[at]) end
       end
     end
   end
   return scores, sinces, members
+end
+
+-- Player, score and time of a row. A member that no event can have made is taken for the player, without a time.
+local function row_of(r, member, number)
+  local score, since = decoded(r, tonumber(number))
+  if r.kind == 'timed' then
+    since = #member > 6 and time_of(r, member) or NO_TIME
+    if since ~= NO_TIME then member = string.sub(member, 7) end
+  elseif r.kind == 'plain' and r.keeps then
+    since = time_in(call('HGET', r.times, member))
+  end
+  return member, score, since
 end
 
 -- How many players have a score.
@@ -176,7 +201,11 @@ end
 local function offset_of(r, desc, player, score, since)
   local range = desc and 'ZREVRANGE' or 'ZRANGE'
   local number = encoded(r, score, since)
-  local member = member_of(r, player, since)
+  local member = since == NO_TIME and player or member_of(r, player, since)
+  local found = call('ZSCORE', r.key, member)
+  if found and encoded(r, decoded(r, tonumber(found))) == number then
+    return call(desc and 'ZREVRANK' or 'ZRANK', r.key, member) + 1
+  end
   local low, high
   local text = string.format('%.17g', number)
   if desc then
@@ -193,6 +222,25 @@ local function offset_of(r, desc, player, score, since)
     if behind then high = middle else low = middle + 1 end
   end
   return low
+end
+
+-- How far a writer's events are applied, as the watermarks have it; nothing where no writer can have written that.
+local function mark_of(text)
+  return text and string.match(text, '^%d+$') and tonumber(text)
+end
+
+-- Whether the watermarks are these {writer, applied} pairs and no others. Fields that are no writer's are passed over.
+local function is_at(key, wanted)
+  for _, pair in ipairs(wanted) do
+    if (mark_of(call('HGET', key, pair[1])) or 0) ~= pair[2] then return false end
+  end
+  local more = call('HLEN', key) - 1 - #wanted
+  if more <= 0 then return more == 0 end
+  local found = call('HGETALL', key)
+  for i = 1, #found, 2 do
+    if not (mark_of(found[i]) and mark_of(found[i + 1])) and found[i] ~= 'epoch' then more = more - 1 end
+  end
+  return more == 0
 end
 
 -- What the list of rankings says of one: when it may be dropped (0: never), how far its index of scores is, whether it is listed, and

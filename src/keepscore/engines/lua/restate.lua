@@ -10,14 +10,7 @@
 local epoch, form, field, name, player, state, marks, returned = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 4, form)
 if call('HGET', KEYS[1], 'epoch') ~= epoch then return 0 end
-if marks then
-  local count = 0
-  for _, pair in ipairs(marks) do
-    count = count + 1
-    if tonumber(call('HGET', KEYS[1], pair[1]) or 0) ~= pair[2] then return 0 end
-  end
-  if call('HLEN', KEYS[1]) ~= count + 1 then return 0 end
-end
+if marks and not is_at(KEYS[1], marks) then return 0 end
 local expiry, upto, listed, pruned = entry(KEYS[2], field)
 r.upto = upto
 local old, _, member = read(r, player)

@@ -8,10 +8,7 @@
 
 local epoch, marks, advanced, rankings = unpack(cmsgpack.unpack(ARGV[1]))
 if call('HGET', KEYS[1], 'epoch') ~= epoch then return 0 end
-for _, pair in ipairs(marks) do
-  if tonumber(call('HGET', KEYS[1], pair[1]) or 0) ~= pair[2] then return 0 end
-end
-if call('HLEN', KEYS[1]) ~= #marks + 1 then return 0 end
+if not is_at(KEYS[1], marks) then return 0 end
 local found = {}
 for i, given in ipairs(rankings) do
   local r = ranking(KEYS, 3 * i, given[1])

@@ -1,0 +1,46 @@
+"""What Redis answers, whatever others have put there: names that are no text, and watermarks of nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+__all__ = ["REPLACED", "marks_from", "unpack"]
+
+#: What stands for bytes that are no text.
+REPLACED = "\ufffd"
+#: The bytes before a text and before a list in msgpack, by the first of them, where that does not tell the length itself.
+_TEXTS = {0xD9: 2, 0xDA: 3, 0xDB: 5}
+_LISTS = (0xDC, 0xDD)
+
+_decode = msgspec.msgpack.Decoder().decode
+_parts = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+
+
+def unpack(answer: bytes) -> Any:
+    r"""What a script tells.
+
+    >>> unpack(b"\x92\xa2ab\x07"), unpack(b"\x92\xa2a\xff\x07")
+    (['ab', 7], ['a�', 7])
+    """
+    try:
+        return _decode(answer)
+    except UnicodeDecodeError:
+        return _replaced(answer)
+
+
+def _replaced(answer: bytes) -> Any:
+    """The same, part by part."""
+    first = answer[0]
+    if first >> 4 == 0x9 or first in _LISTS:
+        return [_replaced(bytes(part)) for part in _parts(answer)]
+    if first >> 5 == 0b101 or first in _TEXTS:
+        return answer[_TEXTS.get(first, 1) :].decode(errors="replace")
+    return _decode(answer)
+
+
+def marks_from(found: Mapping[bytes, bytes]) -> dict[int, int]:
+    """How far each writer's events are applied. What is no writer's is passed over."""
+    return {int(writer): int(n) for writer, n in found.items() if writer.isdigit() and n.isdigit()}
