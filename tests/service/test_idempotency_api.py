@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.service.running import Service, refused, taken
@@ -103,3 +105,26 @@ def test_a_submission_goes_on_to_linked_boards(service: Service, board: Define) 
         refused(service.post(name, "scores", {"player_id": "alice", "score": 60}), 422, "100")
     batch(service, name, [{"player_id": "alice", "score": 50}, {"player_id": "alice", "score": 1}])
     assert (service.get(name, "players/alice")["score"], service.get(total, "players/alice")["score"]) == (50, 100)
+
+
+def test_definitions_with_keys_take_effect_once(client: httpx.Client) -> None:
+    name = f"/v1/boards/once-{secrets.token_hex(4)}"
+    first = client.put(name, json={"operator": "sum"}, headers={"Idempotency-Key": "made"})
+    again = client.put(name, json={"operator": "sum"}, headers={"Idempotency-Key": "made"})
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json() == {**first.json(), "replayed": True}
+    refused(client.put(name, json={"operator": "last"}, headers={"Idempotency-Key": "made"}), 422, "made")
+    refused(client.put(name, json={"operator": "none"}, headers={"Idempotency-Key": "later"}), 422, "operator")
+    # One that was refused has not used its key up.
+    assert client.put(name, json={"operator": "last"}, headers={"Idempotency-Key": "later"}).json()["version"] == 2
+    assert [client.delete(name, headers={"Idempotency-Key": "gone"}).status_code for _ in range(2)] == [204, 204]
+    assert client.delete(name, headers={"Idempotency-Key": "other"}).status_code == 404
+
+
+def test_names_with_keys_are_given_once(client: httpx.Client) -> None:
+    player = f"/v1/players/once-{secrets.token_hex(4)}"
+    headers = {"Idempotency-Key": "named"}
+    assert taken(client.put(player, json={"name": "Ann"}, headers=headers))["name"] == "Ann"
+    assert taken(client.put(player, json={"name": "Bob"}))["name"] == "Bob"
+    assert taken(client.put(player, json={"name": "Ann"}, headers=headers))["replayed"] is True
+    assert taken(client.get(player))["name"] == "Bob"

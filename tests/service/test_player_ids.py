@@ -76,6 +76,8 @@ def test_a_player_is_found_everywhere(service: Service, crowd: str, label: str) 
     assert player in [standing["player_id"] for standing in place["around"]]
     assert service.order(crowd, offset=rank - 1, limit=1) == [player]
     assert [s["player_id"] for s in service.get(crowd, f"ranks/{rank}", around=0)["standings"]] == [player]
+    events = taken(service.client.get(address(service.client, f"/v1/boards/{crowd}/players/{encoded(player)}/events")))
+    assert (events["player_id"], events["events"][0]["amount"]) == (player, score)
     found = taken(service.post(crowd, "players/lookup", {"player_ids": [player, "nobody"]}))
     assert ([s["player_id"] for s in found["standings"]], found["missing"]) == ([player], ["nobody"])
 

@@ -7,7 +7,7 @@ One router for all routes is less than two. Paths are split before they are deco
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
@@ -125,6 +125,10 @@ class _Node:
         self.routes: dict[str, Resolved] = {}
 
 
+#: A node, and the variable parts on the way to it.
+_Way = tuple[_Node, tuple[str, ...]]
+
+
 class App:
     """An ASGI application that answers the given routes."""
 
@@ -132,7 +136,7 @@ class App:
         #: Called when a board is unknown: others may have defined it.
         self._refresh = refresh
         self._root = _Node()
-        self._ways: dict[str, tuple[_Node, tuple[str, ...]]] = {}
+        self._ways: dict[str, list[_Way]] = {}
         for route in routes:
             node = self._root
             for part in route.path.split("/")[1:]:
@@ -176,40 +180,44 @@ class App:
         text = raw.decode("latin-1")
         head, _, last = text.rpartition("/")
         method = scope["method"]
-        # Most requests differ in the last part only, a player: the way to it is remembered.
-        parent, variables = self._ways.get(head) or self._way(scope, head)
-        node = parent.parts.get(last)
-        found = None if node is None else node.routes.get(method)
-        if found is not None:
-            return found, list(variables)
-        if last and parent.variable is not None:
-            found = parent.variable.routes.get(method)
+        # Most requests differ in the last part only, a player: the ways to it are remembered.
+        ways = self._ways.get(head) or self._search(scope, head)
+        for parent, variables in ways:
+            node = parent.parts.get(last)
+            found = None if node is None else node.routes.get(method)
             if found is not None:
-                return found, [*variables, _unquoted(last)]
+                return found, list(variables)
+            if last and parent.variable is not None:
+                found = parent.variable.routes.get(method)
+                if found is not None:
+                    return found, [*variables, _unquoted(last)]
         if method == "HEAD":
             return self._find({**scope, "method": "GET"})
-        allowed = {*(node.routes if node else ()), *(parent.variable.routes if parent.variable and last else ())}
+        nodes = [node for parent, _ in ways for node in (parent.parts.get(last), parent.variable if last else None) if node is not None]
+        allowed = {other for node in nodes for other in node.routes}
         if not allowed:
             raise _unknown(scope)
         methods = ", ".join(sorted(allowed))
         raise MethodNotAllowed(f"{scope['path']} does not take {method}: it takes {methods}", methods)
 
-    def _way(self, scope: Scope, head: str) -> tuple[_Node, tuple[str, ...]]:
-        """The node of all but the last part of a path, and the variable parts on the way."""
-        variables: list[str] = []
-        node = self._root
+    def _search(self, scope: Scope, head: str) -> list[_Way]:
+        """The nodes of all but the last part of a path, and the variable parts on the way. A part may be a word, or a player's id."""
+        ways: list[_Way] = [(self._root, ())]
         for part in head.split("/")[1:]:
-            following = node.parts.get(part)
-            if following is None:
-                following = node.variable
-                if following is None or not part:
-                    raise _unknown(scope)
-                variables.append(_unquoted(part))
-            node = following
+            ways = [step for node, variables in ways for step in _steps(node, variables, part)]
+        if not ways:
+            raise _unknown(scope)
         if len(self._ways) >= MAX_WAYS:
             self._ways.clear()
-        way = self._ways[head] = node, tuple(variables)
-        return way
+        self._ways[head] = ways
+        return ways
+
+
+def _steps(node: _Node, variables: tuple[str, ...], part: str) -> Iterator[_Way]:
+    if part in node.parts:
+        yield node.parts[part], variables
+    if node.variable is not None and part:
+        yield node.variable, (*variables, _unquoted(part))
 
 
 def _extra(error: Exception) -> tuple[tuple[bytes, bytes], ...]:

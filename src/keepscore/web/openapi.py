@@ -126,7 +126,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         if "at" in schema["properties"]:
             # A query has a default for everything, but there is no moment to take for this one.
             found.append(_parameter("at", "query", {"type": "string", "format": "date-time"}) | {"required": True})
-    if route.method == "POST" and not re.search("lookup|revise|keeper|verify|rebuild", route.path):
+    if route.method != "GET" and not re.search("lookup|keeper|verify|rebuild", route.path):
         found.append(_parameter("Idempotency-Key", "header", {"type": "string", "maxLength": 128}))
     return found
 

@@ -32,6 +32,7 @@ from keepscore.web.bodies import (
     number,
 )
 from keepscore.web.http import Answer, NoBody, NoQuery, Prepared, Request, Route, decoded, start_of
+from keepscore.web.once import Once
 from keepscore.web.problems import Problem
 
 __all__ = ["NO_STORE", "Api"]
@@ -81,11 +82,12 @@ class Api:
         """All routes of `/v1`, and what load balancers ask."""
         board = "/v1/boards/{board}"
         receipt = {200: answers.Receipt, 202: answers.Receipt}
+        once = Once(self._lb.ledger)
         return [
             Route("GET", "/v1/boards", self.boards, "All boards", answers={200: Boards}),
             Route("GET", board, self.board, "A board's definition", answers={200: dict}),
-            Route("PUT", board, self.put_board, "Define or change a board", body=dict[str, Any], answers={200: dict, 201: dict}),
-            Route("DELETE", board, self.delete_board, "Delete a board", answers={204: None}),
+            Route("PUT", board, once(self.put_board), "Define or change a board", body=dict[str, Any], answers={200: dict, 201: dict}),
+            Route("DELETE", board, once(self.delete_board), "Delete a board", answers={204: None}),
             Route("POST", board + "/scores", self.submit, "Submit a score", body=ScoreBody, answers=receipt),
             Route("POST", board + "/increments", self.increment, "Add to a score", body=AmountBody, answers=receipt),
             Route(
@@ -137,7 +139,7 @@ class Api:
             Route(
                 "POST",
                 board + "/windows/{window}/{window_id}/revise",
-                self.revise,
+                once(self.revise),
                 "Correct the final standings of a window",
                 body=ReviseBody,
                 answers={200: answers.Revision},
@@ -145,7 +147,7 @@ class Api:
             Route("GET", "/v1/keeper", self.keeper, "The keeper's jobs", answers={200: answers.KeeperStatus}),
             Route("POST", "/v1/keeper/run", self.run_keeper, "Do the keeper's jobs now", body=RunBody, answers={200: answers.KeeperRun}),
             Route("GET", "/v1/players/{player_id}", self.profile, "A player's profile", answers={200: answers.Profile}),
-            Route("PUT", "/v1/players/{player_id}", self.rename, "Name a player", body=NameBody, answers={200: answers.Profile}),
+            Route("PUT", "/v1/players/{player_id}", once(self.rename), "Name a player", body=NameBody, answers={200: answers.Profile}),
             Route("GET", "/healthz", self.healthz, "Is the process alive?", answers={200: Status}),
             Route("GET", "/readyz", self.readyz, "Do ledger and engine work?", answers={200: Status, 503: Problem}),
         ]
