@@ -314,6 +314,9 @@ class Writer:
                         # It has waited so long that its window may have been closed.
                         check_open(submission.live, submission.route, submission.at, now)
                     plans[id(submission)] = await planner.plan(submission, ticket.ranked)
+                except (EngineUnavailable, LedgerUnavailable):
+                    # That is no fault of the submission.
+                    raise
                 except KeepscoreError as exc:
                     if ticket.claim is not None and (known := await self._ledger.claimed(ticket.claim)):
                         # It is a retry: that it could not be taken a second time does not matter.

@@ -158,8 +158,11 @@ class RedisClient:
         connection = await pool.get_connection()
         try:
             await connection.send_packed_command([packed])
-            for _ in range(answers):
+            for _ in range(answers - 1):
                 await connection.read_response()
+            for answer in await connection.read_response():
+                if isinstance(answer, Exception):
+                    raise answer
         except BaseException:
             # There may be answers that nobody has read.
             await connection.disconnect(nowait=True)
