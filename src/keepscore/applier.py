@@ -46,6 +46,15 @@ class Applied(NamedTuple):
     rolled_up: set[Ranking]
 
 
+class _Group(NamedTuple):
+    """The planned events of one board, and for each the key of the plan whose own board it is."""
+
+    live: LiveBoard
+    events: list[Event]
+    updates: list[Update]
+    names: list[int | None]
+
+
 class Applier:
     """Applies what one writer, `number`, has recorded."""
 
@@ -63,33 +72,36 @@ class Applier:
 
     async def apply(self, plans: Mapping[int, Plan], spool: bool = False) -> Applied:
         """Apply planned events; with `spool`, the engine keeps them for the ledger in the same step."""
-        grouped: dict[int, tuple[LiveBoard, list[Update], list[int | None]]] = {}
-        events: dict[int, list[Event]] = {}
+        grouped: dict[int, _Group] = {}
         for key, plan in plans.items():
+            name: int | None = key
             for live, event, update in zip(plan.boards, plan.events, plan.updates, strict=True):
-                _, updates, names = grouped.setdefault(live.id, (live, [], []))
-                updates.append(update)
-                names.append(key if live is plan.boards[0] else None)
-                events.setdefault(live.id, []).append(event)
+                group = grouped.get(live.id)
+                if group is None:
+                    group = grouped[live.id] = _Group(live, [], [], [])
+                group.events.append(event)
+                group.updates.append(update)
+                group.names.append(name)
+                name = None
         batches = [
             Batch(
-                *(board, own[0].writer, own[0].n - 1, own[-1].n, grouped[board][1], grouped[board][0].board.rank),
+                *(board, own[0].writer, own[0].n - 1, own[-1].n, updates, live.board.rank),
                 spool=packed(own) if spool else "",
             )
-            for board, own in events.items()
+            for board, (live, own, updates, _) in grouped.items()
         ]
         failed: dict[int, KeepscoreError] = {}
         try:
             answers = await self._apply_healing(batches, failed)
         except BaseException:
-            self._unheard |= dict.fromkeys(live for live, _, _ in grouped.values())
+            self._unheard |= dict.fromkeys(group.live for group in grouped.values())
             raise
         for live in list(self._unheard):
             await self.restate_late(live)
             del self._unheard[live]
         outcomes: dict[int, Outcome] = {}
         rolled: set[Ranking] = set()
-        for (live, updates, names), found in zip(grouped.values(), answers, strict=True):
+        for (live, events, updates, names), found in zip(grouped.values(), answers, strict=True):
             if live.id in failed:
                 continue
             if not found:
@@ -107,7 +119,7 @@ class Applier:
             # What is kept for the ledger is rolled up when the ledger has it.
             for target in self._catalog.rollups(live) if not spool else ():
                 try:
-                    rolled |= await self._roll_up(target, live.id, events[live.id], is_applied=True)
+                    rolled |= await self._roll_up(target, live.id, events, is_applied=True)
                 except LedgerUnavailable as exc:
                     # Its watermark says what is missing.
                     log.warning("board %r is rolled up when the ledger is back: %s", target.name, exc)

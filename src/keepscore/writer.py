@@ -34,7 +34,7 @@ __all__ = ["Writer"]
 
 #: Submissions that one group takes up, unless a single request brings more; and where the engine works on one group while the ledger
 #: records the next, for which there have to be two.
-GROUP, GROUP_OVERLAPPING = 1000, 200
+GROUP, GROUP_OVERLAPPING = 1000, 400
 #: Milliseconds after which a submission that has waited is checked once more.
 STALE = 2000
 

@@ -21,7 +21,7 @@ class Checked:
 
     def __getattr__(self, name):
         method = getattr(self._engine, name)
-        if not callable(method):
+        if not inspect.iscoroutinefunction(method):
             return method
 
         @functools.wraps(method)

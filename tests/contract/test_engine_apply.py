@@ -1,7 +1,11 @@
+import random
+
 import pytest
 
 from keepscore.boards import Board
 from keepscore.engines.base import Change, Gap, Outcome, Ranking
+from keepscore.scoring import NO_TIME
+from tests.contract import oracle
 from tests.contract.driving import DAY, NOON, all_time, apply, batch, event, live_board, start, state, table
 
 
@@ -104,6 +108,44 @@ async def test_ranks_are_told_only_where_somebody_waits(engine):
     await start(engine, live)
     assert await apply(engine, live, event(1, "a", 5), ranked=False) == [Outcome([], [])]
     assert await table(engine, all_time(live)) == [("a", 5, 0)]
+
+
+@pytest.mark.parametrize("max_score", [None, 100])
+@pytest.mark.parametrize("ties", ["first", "last", "player"])
+@pytest.mark.parametrize("order", ["desc", "asc"])
+@pytest.mark.parametrize("operator", ["best", "first", "sum", "last"])
+async def test_where_nobody_waits_for_ranks_scores_are_the_same(engine, operator, order, ties, max_score):
+    board = Board("b", operator=operator, order=order, ties=ties, max_score=max_score, segments=["region"], windows=["all_time", "daily"])
+    live = live_board(board)
+    await start(engine, live)
+    chance, events = random.Random(1), []
+    for n in range(1, 121):
+        # On a `last` board, one that comes late would have to be restated.
+        at = n // 2 + 1000 * (n % 2) if operator in ("best", "first", "sum") else n
+        region = {"region": chance.choice(["eu", "us"])} if chance.random() < 0.5 else None
+        kind = "increment" if operator == "sum" else "score"
+        events.append(event(n, chance.choice("abcdef"), chance.randrange(-4, 5), at + DAY * (n > 100), kind, region))
+    for first in range(0, 120, 30):
+        outcomes = await apply(engine, live, *events[first : first + 30], ranked=False)
+        assert outcomes == [Outcome([], [])] * 30
+    for ranking, states in oracle.fold(live, events).items():
+        if not engine.keeps_since(board, ranking.window):
+            states = {player: one._replace(since=NO_TIME) for player, one in states.items()}
+        assert (await engine.page(ranking, 0, 1000)).rows == oracle.ranked(board, states), ranking
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("ranked", [True, False])
+@pytest.mark.parametrize("options", [{}, {"ties": "player"}, {"max_score": 100}, {"operator": "sum"}])
+async def test_what_comes_after_the_end_of_a_rankings_time_begins_it_anew(engine, options, ranked, together):
+    live = live_board(Board("b", windows={"all_time": {"ttl": "2d"}}, **options))
+    await start(engine, live)
+    kind = "increment" if live.board.operator == "sum" else "score"
+    first = [event(1, "a", 9, 0, kind), event(2, "b", 8, 1, kind)]
+    later = [event(3, "a", 5, DAY, kind), event(4, "a", 2, 4 * DAY, kind), event(5, "c", 1, 4 * DAY, kind)]
+    for part in [first + later] if together else [first, later]:
+        await apply(engine, live, *part, ranked=ranked)
+    assert [row[:2] for row in await table(engine, all_time(live))] == [("a", 2), ("c", 1)]
 
 
 async def test_times_are_compared_in_steps_of_the_resolution(engine):

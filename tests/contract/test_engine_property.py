@@ -111,7 +111,7 @@ async def test_every_read_equals_the_sorted_fold(name, history, data):
         done = []
         for part in split(data.draw, events):
             done += part
-            await apply(engine, live, part, done)
+            await apply(engine, live, part, done, ranked=data.draw(st.booleans()))
             if data.draw(st.booleans()):
                 # The same once more, as after a lost reply.
                 assert await apply(engine, live, part, done) == []
@@ -165,7 +165,7 @@ async def test_any_order_of_arrival_gives_the_same_where_the_operator_is_commuta
         done = []
         for part in split(data.draw, renumbered):
             done += part
-            await apply(engine, live, part, done)
+            await apply(engine, live, part, done, ranked=data.draw(st.booleans()))
         await check_reads(engine, live, events)
 
 
@@ -191,7 +191,7 @@ async def test_a_shadow_made_of_a_part_and_the_rest_equals_all(name, history, da
             await engine.load(1, board, states, applied)
         await engine.promote(1)
         for part in split(data.draw, events[cut:]):
-            await apply(engine, live, part, events[: events.index(part[-1]) + 1])
+            await apply(engine, live, part, events[: events.index(part[-1]) + 1], ranked=data.draw(st.booleans()))
         await check_reads(engine, live, events)
         if cut < len(events):
             with pytest.raises(Gap):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from keepscore.boards import Board
@@ -13,11 +13,16 @@ from keepscore.scoring import State
 __all__ = ["Sent", "foreign", "other_type", "received", "send", "settled"]
 
 
+#: What there is to tell of most updates that nobody has asked ranks of.
+UNEVENTFUL = Outcome([], [])
+
+
 class Sent(NamedTuple):
-    """A batch on its way: its keys, its rankings in the order of the keys, and what the script gets."""
+    """A batch on its way: its keys, its rankings in the order of the keys, how many updates it has, and what the script gets."""
 
     keys: list[str]
     rankings: list[Ranking]
+    size: int
     argument: tuple[Any, ...]
 
 
@@ -41,11 +46,13 @@ def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callabl
         described.append((names.form, names.field, names.name))
     head = (epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
     scale = False if board.half_life is None else board.half_life.scale
-    return Sent(keys, list(positions), (*head, described, routes, updates, scale, batch.spool))
+    return Sent(keys, list(positions), len(updates), (*head, described, routes, updates, scale, batch.spool))
 
 
-def received(sent: Sent, outcomes: Iterable[Any]) -> list[Outcome]:
+def received(sent: Sent, outcomes: Any) -> list[Outcome]:
     """What the script told of each update."""
+    if outcomes is True:
+        return [UNEVENTFUL] * sent.size
     return [
         Outcome(
             [

@@ -111,8 +111,12 @@ class PostgresLedger(PostgresStandings, PostgresArchives, PostgresOpenings):
 
     async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
         columns = [list(column) for column in zip(*events, strict=True)] or [[] for _ in Event._fields]
-        for place in (8, 10):
-            columns[place] = [None if value is None else _encode(value).decode() for value in columns[place]]
+        for place in (8, 9, 10):
+            if not any(value is not None for value in columns[place]):
+                # Where an array ends before the others, there are nulls.
+                columns[place] = []
+            elif place != 9:
+                columns[place] = [None if value is None else _encode(value).decode() for value in columns[place]]
         claimed = [list(column) for column in zip(*claims, strict=True)] or [[], [], []]
         arguments = [*columns, *claimed, *_columns(answers)]
 

@@ -110,7 +110,7 @@ class Connections:
             raise unavailable(self.address.shown, exc) from exc
 
     async def aside(self, work: Callable[[Any], Awaitable[T]], patience: float) -> T:
-        """What `work` gives in one transaction on a connection that reads: one that takes long, which writers do not wait for."""
+        """What `work` gives in one transaction on a connection that reads: one that takes long, which submissions do not wait for."""
         seconds = self.address.deadline * patience
         try:
             connection = await self._pool.acquire(timeout=seconds)

@@ -43,9 +43,9 @@ class PostgresStandings(Ledger):
                 columns = [list(column) for column in zip(*kept, strict=True)]
                 await connection.execute(self._queries["put_standings"], board_id, *slot, checkpoint, *columns)
             if gone:
-                await connection.execute(self._queries["remove_standings"], board_id, *slot, gone)
+                await connection.execute(self._queries["remove_standings"], board_id, *slot, checkpoint, gone)
 
-        await self._connections.transaction(work, PATIENCE)
+        await self._connections.aside(work, PATIENCE)
 
     async def trim_checkpoint(self, board_id: int, slot: Slot, below: int, limit: int) -> int:
         async def work(connection: Any) -> int:
@@ -53,7 +53,7 @@ class PostgresStandings(Ledger):
             await connection.execute(self._queries["forget_ranking"], board_id, *slot)
             return int(told.split()[-1])
 
-        return await self._connections.transaction(work, PATIENCE)
+        return await self._connections.aside(work, PATIENCE)
 
     async def finish_checkpoint(self, board_id: int, checkpoint: int, expiries: Mapping[Slot, int]) -> None:
         async def work(connection: Any) -> None:

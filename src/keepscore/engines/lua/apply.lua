@@ -9,7 +9,8 @@
 --            scale    units of a doubling where scores and amounts are levels, on a board with decay; else false
 -- Answers  msgpack: {'ok', outcomes of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
 --          {'foreign', key, size}: the key holds players, and the list does not know it
---            outcome  {changes, positions of rankings to restate}; a change is {score, updated, previous or -1, rank, unique, total}
+--            outcome  {changes, positions of rankings to restate}; a change is {score, updated, previous or -1, rank, unique, total};
+--                     true in the place of a batch's outcomes: there is nothing to tell of any
 -- Cost     O(log N) for each event and ranking. Everything is checked before the first write.
 
 local now, batches = unpack(cmsgpack.unpack(ARGV[1]))
@@ -117,6 +118,59 @@ local function read_states(batch, routes, updates)
   end
 end
 
+-- Whether the best of a player's numbers in a ranking is the fold of them, which Redis finds by itself: where the time is in the
+-- number, the earlier one has to be ahead.
+local function is_best(r, desc)
+  if r.kind == 'plain' then return not r.keeps end
+  return r.kind == 'composite' and r.reversed == desc
+end
+
+-- The updates of each route, in order.
+local function by_route(routes, updates)
+  local parts = {}
+  for route in ipairs(routes) do parts[route] = {} end
+  for _, update in ipairs(updates) do
+    local part = parts[update[6]]
+    part[#part + 1] = update
+  end
+  return parts
+end
+
+-- Put the updates of each route into those rankings of it that need no fold of ours, and leave the others in the route.
+local function add_best(batch, desc, routes, updates)
+  local latest = 0
+  for _, update in ipairs(updates) do latest = math.max(latest, update[5]) end
+  for _, given in ipairs(routes) do
+    for i, position in ipairs(given[1]) do
+      local r, expiry = batch.rankings[position], given[2][i]
+      -- One that begins anew on the way needs all in order, as does one with an index of scores, or with players who are not kept.
+      r.ordered = r.ordered or r.upto or r.pruned or (expiry > 0 and expiry <= latest) or (r.due > 0 and r.due <= latest)
+    end
+  end
+  for route, part in ipairs(by_route(routes, updates)) do
+    local given = routes[route]
+    local positions, expiries, plain = {}, {}, nil
+    for i, position in ipairs(given[1]) do
+      local r = batch.rankings[position]
+      if r.ordered or not is_best(r, desc) then
+        positions[#positions + 1], expiries[#expiries + 1] = position, given[2][i]
+      else
+        local numbers = r.kind == 'plain' and plain
+        if not numbers then
+          numbers = {}
+          for u, update in ipairs(part) do numbers[2 * u - 1], numbers[2 * u] = encoded(r, update[3], update[4]), update[1] end
+          plain = r.kind == 'plain' and numbers
+        end
+        for first = 1, #numbers, 1000 do
+          call('ZADD', r.key, desc and 'GT' or 'LT', unpack(numbers, first, math.min(first + 999, #numbers)))
+        end
+        r.expiry = math.max(r.expiry, given[2][i])
+      end
+    end
+    given[1], given[2] = positions, expiries
+  end
+end
+
 -- Write the states that were set aside, all of a ranking at once.
 local function write_set_aside(r)
   local numbers, times, gone = {}, {}, {}
@@ -144,12 +198,13 @@ local answers = {}
 for b, batch in ipairs(batches) do
   local _, writer, _, upto, operator, desc, kind, _, routes, updates, scale = unpack(batch)
   local fold = folds[operator]
-  local outcomes = {}
+  local outcomes, telling = {}, false
   if batch.done then updates = NOTHING end
-  read_states(batch, routes, updates)
   -- Where nobody asks for ranks on the way, and no index of scores has to follow, only the last states matter: they are set aside.
   local quick = true
   for _, update in ipairs(updates) do quick = quick and not update[7] end
+  if quick and operator == 'best' then add_best(batch, desc, routes, updates) end
+  read_states(batch, routes, updates)
   for _, r in ipairs(batch.rankings) do r.aside = quick and not r.upto and {} or nil end
   for u, update in ipairs(updates) do
     local player, set, amount, time, received, route, ranked = unpack(update)
@@ -212,7 +267,11 @@ for b, batch in ipairs(batches) do
       if unknown then updated, rank, unique = true, r.total + 1, r.total + 1 end
       if asked then changes[#changes + 1] = {score, updated, previous, rank, unique, r.total + hidden_of(r.pruned)} end
     end
-    outcomes[u] = changes == NOTHING and restate == NOTHING and UNEVENTFUL or {changes, restate}
+    if changes == NOTHING and restate == NOTHING then
+      outcomes[u] = UNEVENTFUL
+    else
+      outcomes[u], telling = {changes, restate}, true
+    end
   end
   if not batch.done then
     for _, r in ipairs(batch.rankings) do
@@ -225,6 +284,6 @@ for b, batch in ipairs(batches) do
     if batch[12] ~= '' then call('XADD', batch.spool, '*', 'events', batch[12]) end
     call('HSET', batch.marks, writer, upto)
   end
-  answers[b] = outcomes
+  answers[b] = (telling or batch.done) and outcomes or true
 end
 return cmsgpack.pack({'ok', answers})

@@ -3,7 +3,7 @@
 -- A ranking r is a table: key, times, dense (its keys), kind, unit (2^bits), start, step, reversed, keeps (its layout),
 -- and upto: all scores up to this one are in the index of distinct scores (nil: there is no index; math.huge: all are).
 
-local call = redis.call
+local call, floor = redis.call, math.floor
 -- The time of a state whose time is not kept, not there or not readable, before all others; and the last one that is a time: in 9999.
 local NO_TIME, LAST_TIME = -1, 253402300799999
 -- The largest number that is exact, and the bound of all scores.
@@ -36,14 +36,14 @@ end
 local heads = {}
 
 local function three_bytes(number)
-  local a = math.floor(number / 65536)
-  local b = math.floor(number / 256)
+  local a = floor(number / 65536)
+  local b = floor(number / 256)
   return string.char(a, b - a * 256, number - b * 256)
 end
 
 local function prefix_of(r, time)
   if r.reversed then time = 281474976710655 - time end
-  local high = math.floor(time / 16777216)
+  local high = floor(time / 16777216)
   local head = heads[high]
   if not head then
     head = three_bytes(high)
@@ -66,7 +66,7 @@ end
 local function decoded(r, number)
   if number > LARGEST then number = LARGEST elseif number < -LARGEST then number = -LARGEST end
   if r.kind ~= 'composite' then return number, NO_TIME end
-  local score = math.floor(number / r.unit)
+  local score = floor(number / r.unit)
   local steps = number - score * r.unit
   if r.reversed then steps = r.unit - 1 - steps end
   return score, r.start + steps * r.step
@@ -75,7 +75,7 @@ end
 -- The sorted set's number of a score and time.
 local function encoded(r, score, since)
   if r.kind ~= 'composite' then return score end
-  local steps = math.floor((since - r.start) / r.step)
+  local steps = floor((since - r.start) / r.step)
   if r.reversed then steps = r.unit - 1 - steps end
   return score * r.unit + steps
 end
@@ -216,7 +216,7 @@ local function offset_of(r, desc, player, score, since)
   high = low + call('ZCOUNT', r.key, text, text)
   -- The rows from low to high have that number. The first that is behind the member is looked for.
   while low < high do
-    local middle = math.floor((low + high) / 2)
+    local middle = floor((low + high) / 2)
     local other = call(range, r.key, middle, middle)[1]
     local behind = desc and smaller(other, member) or (not desc and smaller(member, other))
     if behind then high = middle else low = middle + 1 end

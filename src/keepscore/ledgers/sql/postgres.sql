@@ -165,16 +165,17 @@ DO UPDATE SET score = excluded.score, since = excluded.since, checkpoint = exclu
 WHERE standings.checkpoint <= excluded.checkpoint;
 
 -- name: remove_standings
--- Take players out of a checkpointed ranking.
-DELETE FROM standings WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND player = ANY($5::text[]);
+-- Take players out of a checkpointed ranking, but those that a later checkpoint has.
+DELETE FROM standings
+WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND checkpoint <= $5 AND player = ANY($6::text[]);
 
 -- name: trim_standings
 -- Remove some states of a ranking that belong to checkpoints below a number.
-DELETE FROM standings
-WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND player IN (
-    SELECT player FROM standings
+-- By place: a table that has just been filled has no statistics yet, and a join with itself may then take a second.
+DELETE FROM standings WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM standings
     WHERE board = $1 AND "window" = $2 AND window_id = $3 AND segment = $4 AND checkpoint < $5 LIMIT $6
-);
+));
 
 -- name: finish_checkpoint
 -- Declare a checkpoint complete.
