@@ -1,6 +1,7 @@
 """What only an engine on Redis can meet: another process beside it."""
 
 import asyncio
+import contextlib
 import secrets
 
 import pytest
@@ -50,6 +51,25 @@ async def test_a_board_with_more_rankings_than_there_are_connections():
     await engine.promote(1)
     assert sorted(await engine.rankings(1)) == days
     await engine.forget(1)
+    await engine.close()
+
+
+async def test_each_of_many_readers_gets_the_answer_to_its_question():
+    board = Board(f"b-{secrets.token_hex(4)}", ties="player")
+    live, engine = live_board(board), RedisEngine(redis_url(), clock=lambda: NOON)
+    await engine.open(secrets.token_hex(4))
+    await engine.load(1, board, given(Loaded(all_time(live), 0, [Row(f"p{n}", n, NOON) for n in range(100)], True)), {})
+    await engine.promote(1)
+
+    async def reader(number):
+        for n in range(number, 100):
+            # Now and then one goes away before its answer is there.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(engine.places(all_time(live), ["nobody"]), 0.0001 if n % 7 == 0 else 10)
+            none, place = await engine.places(all_time(live), ["nobody", f"p{n}"])
+            assert (none, place.score, place.unique, place.standard, place.dense, place.total) == (None, n, 100 - n, 100 - n, 100 - n, 100)
+
+    await asyncio.wait_for(asyncio.gather(*map(reader, range(40))), 60)
     await engine.close()
 
 

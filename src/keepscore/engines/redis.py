@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from itertools import repeat
 from math import inf
 from typing import Any
 
@@ -31,7 +32,7 @@ from keepscore.engines.redis_url import parse_redis_url
 from keepscore.errors import EngineUnavailable, InvalidBoard, KeyTaken
 from keepscore.keys import check_keys
 from keepscore.ordering import Place, Ranks, Row
-from keepscore.scoring import State
+from keepscore.scoring import NO_TIME, State
 
 __all__ = ["RedisEngine"]
 
@@ -342,11 +343,13 @@ class RedisEngine(RankingEngine):
         found = await self._read("places", ranking, players, wanted in (None, "standard"), wanted in (None, "dense"))
         if found is None:
             return [None] * len(players)
-        total, numbers = found
-        ranks = iter(numbers)
+        total, scores, sinces, uniques, standards, denses = found
+        if not scores:
+            return [None] * len(players)
+        columns = zip(scores, sinces or repeat(NO_TIME), uniques, standards or repeat(0), denses or repeat(0), strict=False)
         return [
             None if score is False else Place(score, since, unique, standard, dense, total)
-            for score, since, unique, standard, dense in zip(ranks, ranks, ranks, ranks, ranks, strict=True)
+            for score, since, unique, standard, dense in columns
         ]
 
     async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:

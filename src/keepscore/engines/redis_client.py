@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from hiredis import pack_command
 from redis.asyncio import RedisCluster
@@ -31,6 +31,8 @@ __all__ = ["Call", "RedisClient"]
 OLDEST = (6, 2)
 #: Seconds for which calls fail at once after one has failed; they double up to the longest.
 PAUSE, LONGEST_PAUSE = 0.1, 2.0
+#: Round trips of reads that are under way at a time.
+TRIPS = 2
 #: Refusals of a server that will be over soon: it is a replica now, starts up, or waits for others.
 PASSING = ("READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN")
 
@@ -43,6 +45,10 @@ class Call(NamedTuple):
     script: str
     keys: Sequence[str]
     argument: bytes
+
+
+#: Calls whose answers are waited for.
+Waiting = list[tuple[Call, "asyncio.Future[Any]"]]
 
 
 class Script(NamedTuple):
@@ -249,45 +255,71 @@ class Breaker:
 
 
 class _Lane:
-    """Reads that share round trips: while some are under way, what comes in goes together next."""
+    """Reads that share round trips: while some are under way, what comes in goes together next.
+
+    Two round trips are under way at a time: Redis works on one while the answers of the other are read.
+    """
 
     def __init__(self, client: RedisClient, replica: bool) -> None:
         self._client = client
         self._replica = replica
-        self._waiting: list[tuple[Call, asyncio.Future[Any]]] = []
-        self._task: asyncio.Task[None] | None = None
+        self._waiting: Waiting = []
+        self._trips: set[asyncio.Task[None]] = set()
+        #: Whether a round trip is about to take what waits.
+        self._gathers = False
 
     def read(self, call: Call) -> asyncio.Future[Any]:
         """The answer to a call, when it is there."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((call, future))
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._flush())
+        if not self._gathers:
+            self._begin()
         return future
 
     def stop(self) -> None:
         """Give up what is under way."""
-        if self._task is not None:
-            self._task.cancel()
+        for trip in self._trips:
+            trip.cancel()
 
-    async def _flush(self) -> None:
-        # Whoever is about to ask comes along.
-        await asyncio.sleep(0)
-        while self._waiting:
-            waiting, self._waiting = self._waiting, []
-            calls = [call for call, _ in waiting]
-            try:
-                answers = await self._tried(calls)
-            except BaseException as exc:
-                for _, future in waiting:
-                    if not future.done():
-                        future.set_exception(exc if isinstance(exc, Exception) else EngineUnavailable("the engine is being closed"))
-                if not isinstance(exc, Exception):
-                    raise
-                continue
-            for (_, future), answer in zip(waiting, answers, strict=True):
+    def _begin(self) -> None:
+        """Start a round trip, unless there are enough."""
+        if len(self._trips) < TRIPS:
+            self._gathers = True
+            self._trips.add(asyncio.create_task(self._travel()))
+
+    async def _travel(self) -> None:
+        """Go again and again, while somebody waits."""
+        try:
+            # Whoever is about to ask comes along.
+            await asyncio.sleep(0)
+            self._gathers = False
+            while self._waiting:
+                await self._answer(self._taken())
+        finally:
+            # Here, not in a callback: who asks in between would wait for a round trip that is over.
+            self._trips.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+
+    def _taken(self) -> Waiting:
+        """What goes next: all that waits or, if nothing else is under way, half of it. The next one takes the rest."""
+        size = len(self._waiting) if len(self._trips) == TRIPS else (len(self._waiting) + 1) // 2
+        taken, self._waiting = self._waiting[:size], self._waiting[size:]
+        if self._waiting:
+            self._begin()
+        return taken
+
+    async def _answer(self, waiting: Waiting) -> None:
+        try:
+            answers = await self._tried([call for call, _ in waiting])
+        except BaseException as exc:
+            for _, future in waiting:
                 if not future.done():
-                    future.set_result(answer)
+                    future.set_exception(exc if isinstance(exc, Exception) else EngineUnavailable("the engine is being closed"))
+            if not isinstance(exc, Exception):
+                raise
+            return
+        for (_, future), answer in zip(waiting, answers, strict=True):
+            if not future.done():
+                future.set_result(answer)
 
     async def _tried(self, calls: list[Call]) -> list[Any]:
         if self._replica:

@@ -98,26 +98,28 @@ local function read(r, player)
   return score, since or time, member, number
 end
 
--- The same for many players at once: scores, times and members, each at the place of its player. Two calls, however many there are.
+-- The same for many players at once: scores (false: not ranked), times and members, each at the place of its player. Two calls,
+-- however many there are.
 local function read_all(r, players)
-  local scores, sinces, members = {}, {}, {}
+  local scores, sinces, members = {}, {}, players
+  local timed, plain = r.kind == 'timed', r.kind == 'plain'
+  if timed then members = {} end
   for first = 1, #players, 1000 do
     local last = math.min(first + 999, #players)
-    local asked, prefixes, times = players, nil, nil
-    if r.kind == 'timed' then
-      prefixes = call('HMGET', r.times, unpack(players, first, last))
-      asked = {}
-      for i = first, last do asked[i] = (prefixes[i - first + 1] or '') .. players[i] end
-    elseif r.kind == 'plain' and r.keeps then
-      times = call('HMGET', r.times, unpack(players, first, last))
+    local times = r.keeps and call('HMGET', r.times, unpack(players, first, last))
+    if timed then
+      for i = first, last do members[i] = (times[i - first + 1] or '') .. players[i] end
     end
-    local found = call('ZMSCORE', r.key, unpack(asked, first, last))
+    local found = call('ZMSCORE', r.key, unpack(members, first, last))
     for i = first, last do
-      local at = i - first + 1
-      if found[at] and not (prefixes and not prefixes[at]) then
-        scores[i], sinces[i] = decoded(r, tonumber(found[at]))
-        members[i] = asked[i]
-        if prefixes then sinces[i] = time_of(r, prefixes[at]) elseif times then sinces[i] = time_in(times[at]) end
+      local number, time = tonumber(found[i - first + 1]), times and times[i - first + 1]
+      if not number or (timed and not time) then
+        scores[i], sinces[i] = false, NO_TIME
+      elseif plain and number <= LARGEST and number >= -LARGEST then
+        scores[i], sinces[i] = number, times and time_in(time) or NO_TIME
+      else
+        scores[i], sinces[i] = decoded(r, number)
+        if timed then sinces[i] = time_of(r, time) elseif times then sinces[i] = time_in(time) end
       end
     end
   end
