@@ -336,7 +336,8 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
     folder.add(sorted(counted, key=lambda e: (e.writer, e.n)), lambda ranking, event: _is_included(included, ranking, event))
     await folder.settle(ledger, upto)
     for ranking, states in folder.states.items():
-        yield Loaded(ranking, folder.expiries.get(ranking, 0), _rows(states), fresh=True, again=True)
+        again = ranking in slots and ranking not in over
+        yield Loaded(ranking, folder.expiries.get(ranking, 0), _rows(states), fresh=True, again=again)
 
 
 def _is_included(included: Mapping[tuple[Ranking, str], Positions], ranking: Ranking, event: Event) -> bool:
