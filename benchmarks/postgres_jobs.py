@@ -20,7 +20,7 @@ from keepscore.ledgers.queries import named_queries
 
 BATCH = 100
 #: Batches that are under way at a time.
-IN_FLIGHT = 4
+IN_FLIGHT = 8
 DAY = 86_400_000
 
 TABLE = """

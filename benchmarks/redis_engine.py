@@ -18,13 +18,14 @@ import redis
 import uvloop
 from rich.console import Console
 from rich.progress import Progress
-from tests.redis_servers import RedisServer, single
+from tests.redis_servers import RedisServer
 
 from benchmarks import others
 from benchmarks.load import Load, free_port, running, wrk
 from benchmarks.players import fill
 from benchmarks.redis_jobs import BATCH, CALLERS, Bare, InLibrary, OnEngine, bytes_of, layouts
 from benchmarks.report import Line, at_least, show
+from benchmarks.servers import tuned_redis
 from benchmarks.wrk_scripts import RANK, WRITE, lua
 from keepscore import Board, Leaderboards
 from keepscore.engines.redis import RedisEngine
@@ -32,7 +33,7 @@ from keepscore.engines.redis import RedisEngine
 #: A job: players a second, measured for some seconds.
 Job = Callable[[float], Awaitable[float]]
 #: Parts in which the seconds of each job are measured.
-SLICES = 8
+SLICES = 3
 #: The board of the library and of the service.
 LARGE = Board("large", windows=["all_time"], ties="player")
 
@@ -41,11 +42,12 @@ def main() -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(prog="make bench-redis", description=__doc__)
     parser.add_argument("--players", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=int, default=2, help="of each measurement")
+    parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    with Progress(console=Console(stderr=True)) as progress, tempfile.TemporaryDirectory() as folder, single() as server:
+    with Progress(console=Console(stderr=True)) as progress, tempfile.TemporaryDirectory() as folder, tuned_redis() as (server, what):
         benchmark = Benchmark(Path(folder), server, options, progress)
+        benchmark.note(what)
         lines = uvloop.run(benchmark.lines()) + benchmark.over_http()
     show(lines, "redis.png")
 
@@ -65,9 +67,9 @@ class Benchmark:
 
     async def lines(self) -> list[Line]:
         """All lines of the table but those of the service."""
-        self._note("installing other libraries")
+        self.note("installing other libraries")
         commands = others.libraries()
-        self._note("filling Redis")
+        self.note("filling Redis")
         bare = Bare(self.server.port, "bare", self.players)
         bare.fill(self.players)
         engine = RedisEngine(self.server.url + "?deadline=60")
@@ -76,9 +78,9 @@ class Benchmark:
         plain, indexed = (OnEngine(engine, n, Board(name, ties="player"), self.players) for n, name in ((4, "engine"), (5, "indexed")))
         await plain.fill(self.players)
         await indexed.fill(self.players)
-        self._note("indexing scores, for ranks of every kind")
+        self.note("indexing scores, for ranks of every kind")
         await engine.places(indexed.ranking, ["p0"])
-        self._note("filling a ledger")
+        self.note("filling a ledger")
         await asyncio.to_thread(fill, self.ledger, [(LARGE, self.players)])
         jobs: dict[str, Job] = {
             "pipelines": _in_thread(bare.pipelines),
@@ -95,9 +97,10 @@ class Benchmark:
                 other = stack.enter_context(others.started(name, command, self.server.port, name, self.players))
                 for job in others.JOBS[name]:
                     jobs[f"{name} {job}"] = _in_thread(lambda seconds, other=other, job=job: other.run(job, seconds))
+            jobs["lookups"] = plain.lookups
             jobs["ranks"] = lambda seconds: plain.places(seconds, "unique")
             jobs["all ranks"] = indexed.places
-            self._note("loading the library's board")
+            self.note("loading the library's board")
             async with Leaderboards.open(f"sqlite:///{self.ledger}", self.server.url) as leaderboards:
                 jobs["submissions"] = InLibrary(leaderboards, LARGE.name, self.players).submissions
                 await self._measure(jobs)
@@ -111,7 +114,7 @@ class Benchmark:
         for job in jobs.values():
             await job(0.2)
         for round_ in range(self.rounds):
-            self._note(f"{len(jobs)} jobs in turn, round {round_ + 1}")
+            self.note(f"{len(jobs)} jobs in turn, round {round_ + 1}")
             found: dict[str, list[float]] = {name: [] for name in jobs}
             # In turn again and again, so that whatever else the machine does meets all of them.
             for _ in range(SLICES):
@@ -143,9 +146,10 @@ class Benchmark:
         yield at_least(f"{name}: update with rank, ours in batches of {BATCH}", *self._ratio("batches", f"{name} update"), 5)
         yield at_least(f"{name}: update with rank, ours from {CALLERS} callers", *self._ratio("callers", f"{name} update"), 5)
         yield Line(f"{name}: update with rank, both in batches of {BATCH}", *self._ratio("batches", f"{name} batch"))
-        yield at_least(f"{name}: {BATCH} ranks at once, players", *self._ratio("ranks", f"{name} ranks"), 5)
+        yield at_least(f"{name}: {BATCH} ranks at once, ours from {CALLERS} callers", *self._ratio("lookups", f"{name} ranks"), 5)
+        yield Line(f"{name}: … ours in one call after the other", *self._ratio("ranks", f"{name} ranks"))
         if "unawaited" in others.JOBS[name]:
-            yield Line(f"{name}: … theirs without waiting for one another", *self._ratio("ranks", f"{name} unawaited"))
+            yield Line(f"{name}: … theirs without waiting for one another", *self._ratio("lookups", f"{name} unawaited"))
         yield Line(f"{name}: … ours with unique, standard and dense rank", *self._ratio("all ranks", f"{name} ranks"))
 
     async def _memory(self, engine: RedisEngine) -> list[Line]:
@@ -159,7 +163,7 @@ class Benchmark:
             return Line(f"memory a player, {name}, beside a bare sorted set", f"{mine:.1f} B of {bare:.1f} B", mine / bare, *wanted)
 
         for number, (name, board) in enumerate(layouts(), 1):
-            self._note(f"memory, {name}")
+            self.note(f"memory, {name}")
             assert engine.layouts(board)["all_time"][0] == name
             filled = OnEngine(engine, number, board, self.players)
             await filled.fill(self.players)
@@ -209,7 +213,7 @@ class Benchmark:
             # Higher scores each time: what changes nothing is not a write.
             writes = lua(WRITE, last=last, seed=round_, low=(round_ + 10) * 10**7)
             for name, script in (("rank", ranks), ("write", writes)):
-                self._note(f"service, {name}, round {round_ + 1}")
+                self.note(f"service, {name}, round {round_ + 1}")
                 load = wrk(service, self.seconds, script)
                 assert not load.errors, f"{name}: {load}"
                 found[name].append(load)
@@ -223,7 +227,8 @@ class Benchmark:
             lines.append(Line(f"service, {workers}: {label}, beside a constant answer", figure, statistics.median(ratios[name])))
         return lines
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Tell what is done."""
         self._progress.console.print(text, style="dim")
 
 

@@ -10,6 +10,7 @@ import random
 import time
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import cycle
 
 import redis
 import redis.asyncio
@@ -35,6 +36,12 @@ def first_scores(players: int) -> array[int]:
     """The score with which each player begins: up to ten million, as in `benchmarks.players.fill`."""
     chance = random.Random(1)
     return array("q", (chance.randrange(10**7) for _ in range(players)))
+
+
+def in_order(players: int) -> Iterator[list[int]]:
+    """All players in the order of their first scores, in chunks: what is near in the order is near in memory, as in a copied set."""
+    order = sorted(range(players), key=first_scores(players).__getitem__)
+    return (order[start : start + CHUNK] for start in range(0, players, CHUNK))
 
 
 class Scores:
@@ -97,8 +104,8 @@ class Bare:
     def fill(self, players: int) -> None:
         """Put the players in with their first scores."""
         scores = first_scores(players)
-        for start in range(0, players, CHUNK):
-            self._client.zadd(self.key, {f"p{n}": scores[n] for n in range(start, min(start + CHUNK, players))})
+        for chunk in in_order(players):
+            self._client.zadd(self.key, {f"p{n}": scores[n] for n in chunk})
 
     def pipelines(self, seconds: float) -> float:
         """ZADD and ZREVRANK of 100 players in one pipeline after the other."""
@@ -161,9 +168,8 @@ class OnEngine:
         now = _now()
 
         async def states() -> AsyncIterator[Loaded]:
-            for start in range(0, players, CHUNK):
-                rows = [Row(f"p{n}", scores[n], now) for n in range(start, min(start + CHUNK, players))]
-                yield Loaded(self.ranking, 0, rows, fresh=False)
+            for chunk in in_order(players):
+                yield Loaded(self.ranking, 0, [Row(f"p{n}", scores[n], now) for n in chunk], fresh=False)
 
         await self._engine.load(self._live.id, self.board, states(), {})
         await self._engine.promote(self._live.id)
@@ -221,6 +227,15 @@ class OnEngine:
             assert all(places)
             done += len(places)
         return watch.rate(done)
+
+    async def lookups(self, seconds: float) -> float:
+        """The ranks of 100 players a call, from 32 callers at once."""
+        asked = cycle([[self._scores.player() for _ in range(BATCH)] for _ in range(1000)])
+
+        async def look() -> None:
+            assert all(await self._engine.places(self.ranking, next(asked), "unique"))
+
+        return BATCH * await _called(look, seconds)
 
 
 # -- the library ----------------------------------------------------------------------------------------------------------

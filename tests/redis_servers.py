@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -184,9 +184,10 @@ class RedisServer:
 
     def __init__(
         self, folder: Path, *, port: int | None = None, password: str | None = None, tls: Path | None = None,
-        arguments: Sequence[str] = (), settings: Sequence[str] = ()
+        arguments: Sequence[str] = (), settings: Sequence[str] = (), environment: Mapping[str, str] | None = None
     ) -> None:  # fmt: skip
         self.port, self.password, self.tls, self.arguments = port or free_port(), password, tls, arguments
+        self._environment = {**os.environ, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
         self.folder = folder / str(self.port)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -226,7 +227,8 @@ class RedisServer:
         self.stop()
         with self.log.open("ab") as log:
             command = [redis_binary(), str(self._config), *self.arguments]
-            self.process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            self.process = subprocess.Popen(command, cwd=self.folder, env=self._environment, **quiet)
         # Kills the server, should this process end without having done so.
         guard = ["/bin/sh", "-c", "read -r line || kill -9 $0", str(self.process.pid)]
         self._guard = subprocess.Popen(guard, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
