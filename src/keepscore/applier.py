@@ -69,6 +69,9 @@ class Applier:
         self._engine = engine
         #: Boards of which an answer was lost: it may have told of late events.
         self._unheard: dict[LiveBoard, None] = {}
+        #: The incarnation in which the engine was seen to have all of a board, by the board's number; and who looks does so alone.
+        self._assured: dict[int, int] = {}
+        self._assuring = asyncio.Lock()
 
     async def apply(self, plans: Mapping[int, Plan], spool: bool = False) -> Applied:
         """Apply planned events; with `spool`, the engine keeps them for the ledger in the same step."""
@@ -145,6 +148,20 @@ class Applier:
                 log.error("%s", exc)
                 failed[left[0].board] = exc
         return [[] for _ in batches]
+
+    async def assured(self, live: LiveBoard) -> int:
+        """See that the engine has what the ledger has of a board, once in each incarnation of the engine, which is answered."""
+        incarnation = self._engine.incarnation
+        if self._assured.get(live.id) != incarnation:
+            async with self._assuring:
+                incarnation = self._engine.incarnation
+                if self._assured.get(live.id) != incarnation:
+                    if await self._engine.applied(live.id) is None:
+                        await self._heal(Gap(live.id, None))
+                    else:
+                        await self.catch_up(live)
+                    self._assured[live.id] = incarnation
+        return incarnation
 
     async def ensure(self, live: LiveBoard, upto: int) -> None:
         """Bring a board up to date, of which this writer has recorded that many events."""

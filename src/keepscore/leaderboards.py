@@ -113,7 +113,7 @@ class Leaderboards(Lookback, Upkeep):
             self._spool = Spool(self._catalog, self.ledger, self._engine)
             await self._spool.prepare(self.clock())
             self._writer = Writer(self._catalog, self.ledger, self._engine, self._feed, self._applier, self._spool, self.clock)
-            self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock)
+            self.reader = Reader(self._catalog, self._engine, self.ledger, self._feed, secret, self.clock, self._applier.assured)
             self._as_of = AsOf(self.ledger, self.clock, self.reader.names)
             parts = Parts(
                 *(self._catalog, self.ledger, self._engine, self._applier, self._writer, self._spool, self.clock),

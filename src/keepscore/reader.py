@@ -38,6 +38,9 @@ MAX_LOOKUP = 1000
 #: Views and tags that are remembered.
 MAX_REMEMBERED = 10_000
 
+#: Incarnations of an engine that a read sees before it gives up.
+MAX_INCARNATIONS = 5
+
 T = TypeVar("T")
 A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count)
 
@@ -46,13 +49,22 @@ class Reader:
     """Reads rankings. Each change of a ranking counts in its version, by which answers can be remembered."""
 
     def __init__(
-        self, catalog: Catalog, engine: RankingEngine, ledger: Ledger, feed: Feed, secret: bytes, clock: Callable[[], int]
+        self,
+        catalog: Catalog,
+        engine: RankingEngine,
+        ledger: Ledger,
+        feed: Feed,
+        secret: bytes,
+        clock: Callable[[], int],
+        assured: Callable[[LiveBoard], Awaitable[int]],
     ) -> None:
         self._catalog = catalog
         self._engine = engine
         self._ledger = ledger
         #: Whether other processes change rankings, too.
         self._shared = not isinstance(engine, InProcessEngine)
+        #: Sees that the engine has all of a board, and tells the incarnation in which it does.
+        self._assured = assured
         self._cursors = Cursors(secret)
         self._clock = clock
         self._versions: dict[Ranking, int] = {}
@@ -159,12 +171,7 @@ class Reader:
         """A page of the ranking, by offset or behind a cursor. O(log N + limit)."""
         check_limit(limit)
         check_within("offset", offset, 0, 10**15)
-        if view.ended:
-            return await self._past(view, lambda source: self._top(source, view, limit, offset, cursor))
-        try:
-            return await self._top(self._source(view), view, limit, offset, cursor)
-        except EngineUnavailable as exc:
-            return await self._stale(view, exc, lambda source: self._top(source, view, limit, offset, cursor))
+        return await self._read(view, lambda source: self._top(source, view, limit, offset, cursor))
 
     async def _top(self, source: Rankings, view: View, limit: int, offset: int, cursor: str | None) -> Top:
         if cursor is None:
@@ -193,12 +200,7 @@ class Reader:
         """Where a player stands, with some above and below. O(log N + around)."""
         if around:
             check_within("around", around, 0, MAX_AROUND)
-        if view.ended:
-            return await self._past(view, lambda source: self._player(source, view, player, around))
-        try:
-            return await self._player(self._source(view), view, player, around)
-        except EngineUnavailable as exc:
-            return await self._stale(view, exc, lambda source: self._player(source, view, player, around))
+        return await self._read(view, lambda source: self._player(source, view, player, around))
 
     async def _player(self, source: Rankings, view: View, player: str, around: int) -> PlayerPlace:
         place = await source.place(view.ranking, player)
@@ -239,12 +241,7 @@ class Reader:
         """The players from `around` above a rank to `around` below it. O(log N + around)."""
         check_within("rank", rank, 1, 10**15)
         check_within("around", around, 0, MAX_AROUND)
-        if view.ended:
-            return await self._past(view, lambda source: self._around(source, view, rank, around))
-        try:
-            return await self._around(self._source(view), view, rank, around)
-        except EngineUnavailable as exc:
-            return await self._stale(view, exc, lambda source: self._around(source, view, rank, around))
+        return await self._read(view, lambda source: self._around(source, view, rank, around))
 
     async def _around(self, source: Rankings, view: View, rank: int, around: int) -> Around:
         standings = await self._near(source, view, rank, around)
@@ -261,12 +258,7 @@ class Reader:
         if not 1 <= len(players) <= MAX_LOOKUP:
             raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
-        if view.ended:
-            return await self._past(view, lambda source: self._lookup(source, view, wanted))
-        try:
-            return await self._lookup(self._source(view), view, wanted)
-        except EngineUnavailable as exc:
-            return await self._stale(view, exc, lambda source: self._lookup(source, view, wanted))
+        return await self._read(view, lambda source: self._lookup(source, view, wanted))
 
     async def _lookup(self, source: Rankings, view: View, wanted: Sequence[str]) -> Lookup:
         places = await source.places(view.ranking, wanted, view.rank)
@@ -290,12 +282,7 @@ class Reader:
         """How many players are shown with a score from `low` to `high`. O(log N)."""
         stored = view.live.board.stored
         bounds = tuple(None if bound is None else stored(bound, name) for name, bound in (("min", low), ("max", high)))
-        if view.ended:
-            return await self._past(view, lambda source: self._count(source, view, (low, high), *bounds))
-        try:
-            return await self._count(self._source(view), view, (low, high), *bounds)
-        except EngineUnavailable as exc:
-            return await self._stale(view, exc, lambda source: self._count(source, view, (low, high), *bounds))
+        return await self._read(view, lambda source: self._count(source, view, (low, high), *bounds))
 
     async def _count(self, source: Rankings, view: View, shown: tuple[Any, Any], lowest: int | None, highest: int | None) -> Count:
         half_life = view.live.half_life
@@ -308,6 +295,28 @@ class Reader:
         if error:
             answer.approximate, answer.error = True, error
         return answer
+
+    async def _read(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+        """An answer from where it is found: an archive, the engine, or the ledger's checkpoint."""
+        if view.ended:
+            return await self._past(view, read)
+        try:
+            return await (self._strongly(view, read) if view.strong and self._shared else read(self._source(view)))
+        except EngineUnavailable as exc:
+            return await self._stale(view, exc, read)
+
+    async def _strongly(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+        """An answer from an engine that has all that was acknowledged, though another server may have taken the place of the last."""
+        for _ in range(MAX_INCARNATIONS):
+            incarnation = await self._assured(view.live)
+            try:
+                answer = await read(self._source(view))
+                if self._engine.incarnation == incarnation:
+                    return answer
+            except UnknownPlayer:
+                if self._engine.incarnation == incarnation:
+                    raise
+        raise EngineUnavailable("one server after the other takes the place of the engine's: try again")
 
     async def _past(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """An answer about a window that has ended: from the archive, which is final and says so; else from the engine.

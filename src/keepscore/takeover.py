@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from keepscore.answers import Lookup, Rejection, encode
+from keepscore.applier import Applier
 from keepscore.boards import Board
 from keepscore.catalog import Catalog
 from keepscore.config import Settings
@@ -98,7 +99,8 @@ class LedgerAlone:
         for one in (live, *self._catalog.links(live)):
             await load_from_events(self._ledger, self._engine, one, now_ms())
             await self._engine.promote(one.id)
-        self._reader = Reader(self._catalog, self._engine, self._ledger, feed_for(self._engine), b"", now_ms)
+        assured = Applier(0, self._catalog, self._ledger, self._engine).assured
+        self._reader = Reader(self._catalog, self._engine, self._ledger, feed_for(self._engine), b"", now_ms, assured)
 
     def check(self, entries: list[dict[str, Any]]) -> dict[int, str]:
         """Why which entries would be refused, by their place."""

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import secrets
+from unittest.mock import patch
 
 import pytest
 
+from keepscore import Leaderboards
 from keepscore.boards import Board
 from keepscore.engines.base import Loaded, Ranking
 from keepscore.engines.redis import RedisEngine
@@ -14,6 +16,8 @@ from keepscore.errors import EngineUnavailable
 from keepscore.ordering import Row
 from tests.contract.backends import redis_url
 from tests.contract.driving import DAY, NOON, all_time, given, live_board, table
+from tests.contract.opened import KeeperByHand
+from tests.redis_servers import single
 
 
 async def test_two_processes_make_a_lost_board_anew_at_once():
@@ -52,6 +56,30 @@ async def test_a_board_with_more_rankings_than_there_are_connections():
     assert sorted(await engine.rankings(1)) == days
     await engine.forget(1)
     await engine.close()
+
+
+@pytest.mark.parametrize("players", [["ann"], ["ann", "bob"]], ids=["less", "nobody"])
+async def test_a_strong_board_shows_all_though_redis_comes_back_as_it_was(tmp_path, players):
+    """As after a failover to a replica that lags: nobody writes, no keeper looks, and a reader in another process knows of nothing."""
+    board, ledger = Board("cup", consistency="strong", operator="sum"), f"sqlite:///{tmp_path / 'scores.db'}"
+    with single() as server, patch("keepscore.leaderboards.Keeper", KeeperByHand):
+        async with Leaderboards.open(ledger, server.url, [board]) as one, Leaderboards.open(ledger, server.url) as other:
+            for player in players[:1]:
+                await one.increment("cup", player, 5)
+            assert (await other.rank("cup", "ann")).score == 5
+            server.ask("SAVE")
+            for player in players:
+                await one.increment("cup", player, 4)
+            server.kill()
+            server.start()
+            for _ in range(100):
+                with contextlib.suppress(EngineUnavailable):
+                    assert (await other.rank("cup", players[-1])).score == (9 if players[-1] == "ann" else 4)
+                    break
+                await asyncio.sleep(0.05)
+            else:
+                pytest.fail("the board is not shown again")
+            assert [(one.player_id, one.score) for one in (await other.top("cup")).standings] == [("ann", 9), ("bob", 4)][: len(players)]
 
 
 async def test_each_of_many_readers_gets_the_answer_to_its_question():

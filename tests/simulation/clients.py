@@ -75,6 +75,23 @@ class Request:
         self._look(answer, world)
         self.answers.append(answer)
 
+    async def read(self, world: World) -> None:
+        """Look at the player through some process. A strong board shows at least what was ranked before, or nothing at all."""
+        ranked = any(receipt.pending is not True for receipt in self.receipts)
+        if not ranked or self.board.consistency != "strong" or self.board.operator != "best" or not (living := world.living()):
+            return
+        process = world.dice.choice(living)
+        try:
+            found = (await process.do(lambda: process.lb.rank(self.board.name, self.player))).score
+        except (Unavailable, ConnectionLost):
+            return
+        except KeepscoreError as exc:
+            self.objections.append(f"ranked, and {process} says: {exc}")
+            return
+        world.note(f"{process} shows {self.player} with {found}")
+        if found > self.amount if self.board.order == "asc" else found < self.amount:
+            self.objections.append(f"ranked, and {process} shows {found}")
+
     def expect(self, score: int) -> None:
         """The last answer should tell that score."""
         answer = self.answers[-1]
@@ -127,6 +144,7 @@ class Client:
         request = self.made()
         await request.send(self._world)
         for _ in range(3):
+            await request.read(self._world)
             # Whoever has a key tries again, sometimes although there was an answer.
             if request.key is None or (request.receipts and self._dice.random() < 0.8):
                 return

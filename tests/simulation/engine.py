@@ -137,6 +137,10 @@ class SimulatedEngine(RankingEngine):
         """One question to the engine behind the server, put when the call gets there."""
         return await self._call(what, lambda: _at_once(call(self._server.engine)))
 
+    @property
+    def incarnation(self) -> int:
+        return self._server.generation
+
     async def open(self, ledger: str) -> None:
         """There is one ledger only."""
 

@@ -193,6 +193,11 @@ class RankingEngine(Rankings):
     #: Whether the engine can keep events for a ledger that is away.
     spools = False
 
+    @property
+    def incarnation(self) -> int:
+        """Another number than before where what the engine had may be lost: another server answers, or this one has started anew."""
+        return 0
+
     @abstractmethod
     async def open(self, ledger: str) -> None:
         """Connect, for the ledger of that identity: rankings made from another one are not taken for this one's."""

@@ -97,6 +97,10 @@ class RedisEngine(RankingEngine):
         self._boards.define(board_id, known)
         return True
 
+    @property
+    def incarnation(self) -> int:
+        return self._client.incarnation
+
     # -- loading --------------------------------------------------------------------------------------------------------
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
@@ -90,7 +91,10 @@ class RedisClient:
     def __init__(self, address: RedisAddress) -> None:
         self.address = address
         self.is_cluster = address.scheme == "redis+cluster"
-        self._primary, self._replicas = clients(address)
+        #: Counts the servers that were found behind the address, one after the other.
+        self.incarnation = 0
+        self._server: tuple[bytes, ...] = ()
+        self._primary, self._replicas = clients(address, self._connected, self._changed)
         self._turn = 0
         self._breakers = {False: Breaker(), True: Breaker()}
         #: Reads that wait for their turn, of the primary and of the replicas.
@@ -134,6 +138,21 @@ class RedisClient:
                 await client.aclose()
             except (RedisError, OSError) as exc:
                 log.debug("closing a connection: %s", exc)
+
+    def _changed(self) -> None:
+        self.incarnation += 1
+
+    async def _connected(self, connection: Any) -> None:
+        """See whose a new connection is: a server has a name of its own from each start, and another one for each time as a primary."""
+        await connection.on_connect()
+        found = b""
+        for section in ("server", "replication"):
+            await connection.send_command("INFO", section)
+            found += await connection.read_response(disable_decoding=True)
+        server = tuple(re.findall(rb"^(?:run_id|master_replid):(\w+)", found, re.MULTILINE))
+        if server != self._server:
+            self._server = server
+            self._changed()
 
     @property
     def has_replicas(self) -> bool:

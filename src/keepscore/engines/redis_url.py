@@ -11,6 +11,7 @@ No client retries anything by itself: the watermark decides what is done again.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -155,8 +156,13 @@ def _deadline(text: str | None, wrong: Any) -> float:
     return seconds
 
 
-def clients(address: RedisAddress) -> tuple[Any, list[Any]]:
-    """A client for the primary (or the Cluster), and clients for replicas."""
+def clients(
+    address: RedisAddress, connected: Callable[[Any], Awaitable[None]] | None = None, searched: Callable[[], None] | None = None
+) -> tuple[Any, list[Any]]:
+    """A client for the primary (or the Cluster), and clients for replicas.
+
+    `connected` is awaited with each new connection to a primary; of a Cluster, `searched` is called when its nodes are looked for.
+    """
     options: dict[str, Any] = {
         "username": address.user,
         "password": address.password,
@@ -168,19 +174,33 @@ def clients(address: RedisAddress) -> tuple[Any, list[Any]]:
     }
     if address.scheme == "redis+cluster":
         nodes = [ClusterNode(host, port) for host, port in address.hosts]
-        return RedisCluster(startup_nodes=nodes, require_full_coverage=False, **options), []
+        return _Cluster(searched, startup_nodes=nodes, require_full_coverage=False, **options), []
     options["db"] = address.database
     if address.scheme == "redis+sentinel":
         keys = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout", "retry", "protocol")}
         sentinel = Sentinel(address.hosts, sentinel_kwargs=keys, **options)  # type: ignore[no-untyped-call]
         replicas = [sentinel.slave_for(address.service)] if address.replicas else []
-        return sentinel.master_for(address.service), replicas
+        return sentinel.master_for(address.service, redis_connect_func=connected), replicas
     if address.scheme == "rediss":
         options |= {"ssl": True, "ssl_ca_certs": address.ca_file, "ssl_cert_reqs": "required" if address.check_certificate else "none"}
         options["ssl_check_hostname"] = address.check_certificate
     replicas = address.replicas if isinstance(address.replicas, list) else []
-    return _client(*address.hosts[0], options), [_client(host, port, options) for host, port in replicas]
+    primary = _client(*address.hosts[0], {**options, "redis_connect_func": connected})
+    return primary, [_client(host, port, options) for host, port in replicas]
 
 
 def _client(host: str, port: int, options: dict[str, Any]) -> Redis:
     return Redis(host=host, port=port, **options)
+
+
+class _Cluster(RedisCluster):
+    """A Cluster that tells when it looks for its nodes: at first, and after a connection was lost."""
+
+    def __init__(self, searched: Callable[[], None] | None, **options: Any) -> None:
+        self._searched = searched
+        super().__init__(**options)
+
+    async def initialize(self, *args: Any, **options: Any) -> RedisCluster:
+        if self._initialize and self._searched is not None:
+            self._searched()
+        return await super().initialize(*args, **options)
