@@ -61,7 +61,10 @@ class Script(NamedTuple):
 
 def _script(name: str) -> Script:
     folder = resources.files(__package__).joinpath("lua")
-    text = folder.joinpath("ranking.lua").read_bytes() + b"\n" + folder.joinpath(f"{name}.lua").read_bytes()
+    own = folder.joinpath(f"{name}.lua").read_bytes()
+    # Redis goes through all of a script with every call.
+    shared = ("ranking.lua", *re.findall(r"^-- Needs +(\S+)$", own.decode(), re.MULTILINE))
+    text = b"\n".join([*(folder.joinpath(part).read_bytes() for part in shared), own])
     return Script(text, hashlib.sha1(text, usedforsecurity=False).hexdigest())
 
 

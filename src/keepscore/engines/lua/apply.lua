@@ -12,6 +12,7 @@
 --            outcome  {changes, positions of rankings to restate}; a change is {score, updated, previous or -1, rank, unique, total};
 --                     true in the place of a batch's outcomes: there is nothing to tell of any
 -- Cost     O(log N) for each event and ranking. Everything is checked before the first write.
+-- Needs    changes.lua
 
 local now, batches = unpack(cmsgpack.unpack(ARGV[1]))
 

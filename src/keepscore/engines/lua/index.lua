@@ -5,6 +5,7 @@
 -- ARGV[1]  msgpack: {form, field, name of the key, how many players to look at}
 -- Answers  1 when all scores are in the index, else 0
 -- Cost     O(log N) for each player that is looked at.
+-- Needs    changes.lua
 
 local form, field, name, limit = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 2, form)

@@ -6,6 +6,7 @@
 --          whether a player may be there already, with a state that this one replaces; keep is how many milliseconds all of it stays
 --          if nobody goes on
 -- Cost     O(log N) for each row.
+-- Needs    changes.lua
 
 local form, field, name, expiry, numbers, times, again, keep = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 3, form)

@@ -5,6 +5,7 @@
 -- Answers  msgpack: {rows, offset, standard and dense rank of the first row, rows in all, hidden}; a row is {player, score, since};
 --          or 'dense': the index is not there; or 'lost': nothing of the board is
 -- Cost     O(log N + limit); behind a row that others are equal to, O(log N) for each halving of those.
+-- Needs    changes.lua
 
 local form, field, desc, from, limit = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)

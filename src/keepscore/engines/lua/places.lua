@@ -15,16 +15,11 @@ if dense and total > 0 and upto ~= math.huge then return 'dense' end
 if total == 0 then players = {} end
 
 local scores, sinces, members = read_all(r, players)
-local function ranks(rank)
-  local found = {}
-  for i, score in ipairs(scores) do found[i] = score and rank(score, members[i]) or 0 end
-  return found
-end
-
 local key, rank = r.key, desc and 'ZREVRANK' or 'ZRANK'
-return cmsgpack.pack({
-  total + hidden_of(pruned), scores, (r.keeps or r.kind == 'composite') and sinces,
-  ranks(function(_, member) return call(rank, key, member) + 1 end),
-  standard and ranks(function(score) return standard_rank(r, desc, score) end),
-  dense and ranks(function(score) return dense_rank(r, desc, score) end),
-})
+local uniques, standards, denses = {}, standard and {}, dense and {}
+for i, score in ipairs(scores) do
+  uniques[i] = score and call(rank, key, members[i]) + 1
+  if standard then standards[i] = score and standard_rank(r, desc, score) end
+  if dense then denses[i] = score and dense_rank(r, desc, score) end
+end
+return cmsgpack.pack({total + hidden_of(pruned), scores, (r.keeps or r.kind == 'composite') and sinces, uniques, standards, denses})

@@ -4,6 +4,7 @@
 -- ARGV[1]  msgpack: {epoch, form, field, name of the key, desc, keep, how many at once, mark}
 -- Answers  how many rows were removed; -1 where somebody has to be restated first
 -- Cost     O(log N) for each row, and O(writers).
+-- Needs    changes.lua
 
 local epoch, form, field, name, desc, keep, limit, mark = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 4, form)

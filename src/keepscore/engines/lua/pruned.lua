@@ -5,6 +5,7 @@
 -- Answers  msgpack: {hidden, removed, kept, mark, floor {player, score, since}, watermarks, exact}, or false where none were;
 --          or 'lost': nothing of the board is there
 -- Cost     O(log N)
+-- Needs    changes.lua
 
 local form, field, desc = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 1, form)

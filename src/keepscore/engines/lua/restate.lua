@@ -6,6 +6,7 @@
 --          kept, is one of the hidden
 -- Answers  1, or 0 where the board has gone on
 -- Cost     O(log N + writers)
+-- Needs    changes.lua
 
 local epoch, form, field, name, player, state, marks, returned = unpack(cmsgpack.unpack(ARGV[1]))
 local r = ranking(KEYS, 4, form)

@@ -5,6 +5,7 @@
 --          those that are set; a ranking is {form, field, name of the key, {player, score, since, player, …}}
 -- Answers  1 · 0 where the board has gone on · -1 where a key holds players that the list does not know, or no ranking
 -- Cost     O(log N) for each player, and O(writers)
+-- Needs    changes.lua
 
 local epoch, marks, advanced, rankings = unpack(cmsgpack.unpack(ARGV[1]))
 if call('HGET', KEYS[1], 'epoch') ~= epoch then return 0 end
