@@ -92,7 +92,9 @@ class Folder:
 
     def add(self, events: Iterable[Event], known: Known | None = None) -> None:
         """Fold events into all of their rankings but those in which one is `known`."""
-        live, fold, late, taken = self.live, self.fold, self.late, self._taken
+        live, fold, late = self.live, self.fold, self.late
+        # Only there it matters which of two events of one time came first.
+        taken = self._taken if live.board.operator == "last" else None
         step, half_life, expires = live.board.resolution_ms, live.half_life, bool(live.ttls)
         courses, behind = self._courses, self._behind
         for event in events:
@@ -161,7 +163,7 @@ class Folder:
 
     def _is_undecided(self, ranking: Ranking, player: str, state: State | None, at: int) -> bool:
         """Whether an event is of the time of the last one in a state that does not tell whose that was: which of them comes first?"""
-        return self.live.board.operator == "last" and state is not None and at == state.since and (ranking, player) in self._taken
+        return state is not None and at == state.since and (ranking, player) in self._taken
 
     async def settle(self, ledger: Ledger, upto: Positions, only: Callable[[Event], bool] | None = None) -> None:
         """Restate the players with late events, from all of their events or `only` some."""

@@ -41,6 +41,8 @@ __all__ = [
 MAX_TAIL = 200_000
 #: Events that are folded before others get their turn.
 TURN = 250
+#: Players whose checkpointed states are read at a time.
+PLAYERS = 5000
 #: Rows that are given to an engine at a time: where a rebuild is waited for, and where others wait meanwhile.
 PART, SMALL_PART = 40_000, 5000
 #: Milliseconds after which nothing is on its way any more to a ranking whose time is over.
@@ -118,13 +120,19 @@ async def _fold_events(
             counted = [event for event in events if start <= event.at < end and event.n <= upto.get(event.writer, 0)]
             if opening is not None:
                 counted = [event for event in counted if not opening.covers(event)]
-            for first in range(0, len(counted), TURN):
-                pace.begin()
-                folder.add(counted[first : first + TURN])
-                await pace.rest()
+            async for some in _in_turns(counted, pace):
+                folder.add(some)
             progress("folding events", dropped + folder.events, total)
     finally:
         waiting.cancel()
+
+
+async def _in_turns(events: list[Event], pace: Pace) -> AsyncIterator[list[Event]]:
+    """Events in small parts, between which others get their turn."""
+    for first in range(0, len(events), TURN):
+        pace.begin()
+        yield events[first : first + TURN]
+        await pace.rest()
 
 
 async def positions_of(ledger: Ledger, live: LiveBoard) -> dict[int, int]:
@@ -223,7 +231,7 @@ async def _usable_checkpoints(ledger: Ledger, live: LiveBoard) -> list[Checkpoin
     return points if points and points[0].meaning == live.meaning else []
 
 
-async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tuple[Dirty, Checkpoint | None]:
+async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int, pace: Pace) -> tuple[Dirty, Checkpoint | None]:
     """What a checkpoint has to be brought up to date with, and the one that it rests on (None: there is none, it is everything).
 
     O(events since that checkpoint), up to a limit, and their players' states are in memory. A roll-up is folded from all events of its
@@ -235,7 +243,7 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tupl
         last = await ledger.checkpoints(live.id) if live.board.rollup is not None else []
         if last and last[0].complete and (last[0].meaning, last[0].positions) == (live.meaning, upto):
             return _changed({}, {}, [], upto), last[0]
-        folded = await fold_ledger(ledger, live, upto)
+        folded = await fold_ledger(ledger, live, upto, pace=pace)
         return _changed(folded.states, folded.expiries, [], upto), None
     complete = points[0]
     positions = dict(complete.positions)
@@ -247,10 +255,12 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int) -> tupl
         if len(tail) >= MAX_TAIL and len(points) == 1:
             break
     slots = {Ranking(live.id, *slot): expiry for slot, expiry in (await ledger.checkpoint_slots(live.id)).items()}
-    over = _begun_anew(live, slots, tail)
+    over = await _begun_anew(live, slots, tail, pace)
     folder = Folder(live)
-    included = await _take_up(ledger, folder, points, slots, over, tail)
-    folder.add(sorted(tail, key=lambda e: (e.writer, e.n)), lambda ranking, event: _is_included(included, ranking, event))
+    included = await _take_up(ledger, folder, points, slots, over, tail, pace)
+    known = (lambda ranking, event: _is_included(included, ranking, event)) if included else None
+    async for events in _in_turns(tail, pace):
+        folder.add(events, known)
     await folder.settle(ledger, positions)
     dropped = [ranking for ranking, expiry in slots.items() if ranking in over or (0 < expiry <= now and ranking not in folder.states)]
     return _changed(folder.states, folder.expiries, dropped, positions), complete
@@ -262,24 +272,33 @@ def _changed(states: States, expiries: Mapping[Ranking, int], dropped: list[Rank
 
 
 async def _take_up(
-    ledger: Ledger, folder: Folder, points: list[Checkpoint], slots: Mapping[Ranking, int], over: Set[Ranking], tail: Iterable[Event]
+    ledger: Ledger,
+    folder: Folder,
+    points: list[Checkpoint],
+    slots: Mapping[Ranking, int],
+    over: Set[Ranking],
+    tail: list[Event],
+    pace: Pace,
 ) -> dict[tuple[Ranking, str], Positions]:
     """Give a folder the checkpointed states of those whose events are to be folded in; answer what they include beyond the complete one."""
     included: dict[tuple[Ranking, str], Positions] = {}
     players: dict[Ranking, set[str]] = {}
-    for event in tail:
-        for ranking in folder.live.update(event).rankings:
-            players.setdefault(ranking, set()).add(event.player)
+    async for events in _in_turns(tail, pace):
+        for event in events:
+            for ranking in folder.live.route(event.at, event.segments).rankings:
+                players.setdefault(ranking, set()).add(event.player)
     later = {point.number: point.positions for point in points[1:]}
     for ranking, wanted in players.items():
         folder.expiries[ranking] = slots.get(ranking, 0)
-        if ranking not in over and ranking in slots:
-            rows = await ledger.checkpoint_states(folder.live.id, Slot(*ranking[1:]), sorted(wanted))
-            for player, score, since, number in rows:
+        rest = iter(wanted if ranking not in over and ranking in slots else ())
+        while some := sorted(islice(rest, PLAYERS)):
+            pace.begin()
+            for player, score, since, number in await ledger.checkpoint_states(folder.live.id, Slot(*ranking[1:]), some):
                 if number >= points[0].base:
                     folder.take_up(ranking, player, State(score, since))
                     if number in later:
                         included[ranking, player] = later[number]
+            await pace.rest()
     return included
 
 
@@ -317,14 +336,14 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
     may have left some rows: those include the events up to *its* positions, which must not be folded in again.
     """
     complete = points[0]
-    tail: dict[str, list[Event]] = {}
+    tail: list[Event] = []
     async for events in ledger.events(live.id, complete.positions):
-        for event in events:
-            tail.setdefault(event.player, []).append(event)
+        tail += events
+    touched, pace = {event.player for event in tail}, Pace.without_pauses()
     folder = Folder(live)
     included: dict[tuple[Ranking, str], Positions] = {}
     slots = {Ranking(live.id, *slot): expiry for slot, expiry in (await ledger.checkpoint_slots(live.id)).items()}
-    over = _begun_anew(live, slots, [event for events in tail.values() for event in events])
+    over = await _begun_anew(live, slots, tail, pace)
     for ranking, expiry in slots.items():
         if ranking in over:
             folder.expiries[ranking] = expiry
@@ -333,12 +352,13 @@ async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpo
             first = complete.base if point is complete else point.number
             async for rows in ledger.checkpoint_rows(live.id, Slot(*ranking[1:]), first, point.number):
                 for player, score, since in rows if tail else ():
-                    if player in tail:
+                    if player in touched:
                         folder.take_up(ranking, player, State(score, since))
                         included[ranking, player] = point.positions
                 yield Loaded(ranking, expiry, rows, fresh=False)
-    counted = (event for events in tail.values() for event in events if event.n <= upto.get(event.writer, 0))
-    folder.add(sorted(counted, key=lambda e: (e.writer, e.n)), lambda ranking, event: _is_included(included, ranking, event))
+    counted = [event for event in tail if event.n <= upto.get(event.writer, 0)]
+    async for events in _in_turns(counted, pace):
+        folder.add(events, lambda ranking, event: _is_included(included, ranking, event))
     await folder.settle(ledger, upto)
     for ranking, states in folder.states.items():
         again = ranking in slots and ranking not in over
@@ -350,14 +370,15 @@ def _is_included(included: Mapping[tuple[Ranking, str], Positions], ranking: Ran
     return positions is not None and event.n <= positions.get(event.writer, 0)
 
 
-def _begun_anew(live: LiveBoard, slots: Mapping[Ranking, int], events: Iterable[Event]) -> set[Ranking]:
+async def _begun_anew(live: LiveBoard, slots: Mapping[Ranking, int], tail: list[Event], pace: Pace) -> set[Ranking]:
     """The checkpointed rankings that began anew since: their time was over when an event came."""
     expiries = {ranking: expiry for ranking, expiry in slots.items() if expiry}
     found: set[Ranking] = set()
-    for event in sorted(events, key=lambda e: (e.writer, e.n)) if expiries else ():
-        update = live.update(event)
-        for ranking, expiry in zip(update.rankings, update.expiries, strict=True):
-            if 0 < expiries.get(ranking, 0) <= event.received:
-                found.add(ranking)
-            expiries[ranking] = max(expiry, expiries.get(ranking, 0))
+    async for events in _in_turns(tail if expiries else [], pace):
+        for event in events:
+            route = live.route(event.at, event.segments)
+            for ranking, expiry in zip(route.rankings, live.expiries(route, event.received), strict=True):
+                if 0 < expiries.get(ranking, 0) <= event.received:
+                    found.add(ranking)
+                expiries[ranking] = max(expiry, expiries.get(ranking, 0))
     return found

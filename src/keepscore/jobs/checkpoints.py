@@ -104,7 +104,7 @@ class Checkpoints(Job):
         return sum([await self._checkpoint_board_from_ledger(live, pace) for live in list(self._catalog)])
 
     async def _checkpoint_board_from_ledger(self, live: LiveBoard, pace: Pace) -> bool:
-        dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock())
+        dirty, point = await fold_for_checkpoint(self._ledger, live, self._clock(), pace)
         self._bases.pop(live.id, None)
         if point is not None:
             self._bases[live.id] = point.base
