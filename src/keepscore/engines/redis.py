@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from itertools import repeat
 from math import inf
 from typing import Any
 
@@ -18,7 +17,7 @@ import msgspec
 from keepscore.boards import Board, RankKind
 from keepscore.engines.base import Batch, Gap, Loaded, Outcome, Page, Pruned, Ranking, RankingEngine
 from keepscore.engines.layouts import RankingKeys, check_tag, companions, fingerprint, layout_of, layouts_of
-from keepscore.engines.redis_answers import REPLACED, marks_from
+from keepscore.engines.redis_answers import REPLACED, marks_from, places_from
 from keepscore.engines.redis_answers import unpack as _unpack
 from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send, settled
 from keepscore.engines.redis_boards import KnownBoard, KnownBoards, check_types
@@ -32,7 +31,7 @@ from keepscore.engines.redis_url import parse_redis_url
 from keepscore.errors import EngineUnavailable, InvalidBoard, KeyTaken
 from keepscore.keys import check_keys
 from keepscore.ordering import Place, Ranks, Row
-from keepscore.scoring import NO_TIME, State
+from keepscore.scoring import State
 
 __all__ = ["RedisEngine"]
 
@@ -347,14 +346,7 @@ class RedisEngine(RankingEngine):
         found = await self._read("places", ranking, players, wanted in (None, "standard"), wanted in (None, "dense"))
         if found is None:
             return [None] * len(players)
-        total, scores, sinces, uniques, standards, denses = found
-        if not scores:
-            return [None] * len(players)
-        columns = zip(scores, sinces or repeat(NO_TIME), uniques, standards or repeat(0), denses or repeat(0), strict=False)
-        return [
-            None if score is False else Place(score, since, unique, standard, dense, total)
-            for score, since, unique, standard, dense in columns
-        ]
+        return places_from(found, len(players))
 
     async def page(self, ranking: Ranking, offset: int, limit: int) -> Page:
         return await self._page(ranking, offset, limit)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 import msgspec
 
-__all__ = ["REPLACED", "marks_from", "unpack"]
+from keepscore.ordering import Place
+from keepscore.scoring import NO_TIME
+
+__all__ = ["REPLACED", "marks_from", "places_from", "unpack"]
 
 #: What stands for bytes that are no text.
 REPLACED = "\ufffd"
@@ -44,3 +48,14 @@ def _replaced(answer: bytes) -> Any:
 def marks_from(found: Mapping[bytes, bytes]) -> dict[int, int]:
     """How far each writer's events are applied. What is no writer's is passed over."""
     return {int(writer): int(n) for writer, n in found.items() if writer.isdigit() and n.isdigit()}
+
+
+def places_from(found: list[Any], count: int) -> list[Place | None]:
+    """Where each of so many players stands, from what the script `places` tells in columns."""
+    total, scores, sinces, uniques, standards, denses = found
+    if not scores:
+        return [None] * count
+    columns = zip(scores, sinces or repeat(NO_TIME), uniques, standards or repeat(0), denses or repeat(0), strict=False)
+    return [
+        None if score is False else Place(score, since, unique, standard, dense, total) for score, since, unique, standard, dense in columns
+    ]

@@ -24,6 +24,7 @@ from redis.exceptions import (
 )
 
 from keepscore.engines.redis_url import RedisAddress, clients
+from keepscore.engines.settling import settle
 from keepscore.errors import ConfigError, EngineUnavailable
 
 __all__ = ["Call", "RedisClient"]
@@ -316,7 +317,8 @@ class _Lane:
             await asyncio.sleep(0)
             self._gathers = False
             while self._waiting:
-                await self._answer(self._taken())
+                calls, futures = zip(*self._taken(), strict=True)
+                await settle(futures, self._tried(calls))
         finally:
             # Here, not in a callback: who asks in between would wait for a round trip that is over.
             self._trips.discard(cast("asyncio.Task[None]", asyncio.current_task()))
@@ -329,21 +331,7 @@ class _Lane:
             self._begin()
         return taken
 
-    async def _answer(self, waiting: Waiting) -> None:
-        try:
-            answers = await self._tried([call for call, _ in waiting])
-        except BaseException as exc:
-            for _, future in waiting:
-                if not future.done():
-                    future.set_exception(exc if isinstance(exc, Exception) else EngineUnavailable("the engine is being closed"))
-            if not isinstance(exc, Exception):
-                raise
-            return
-        for (_, future), answer in zip(waiting, answers, strict=True):
-            if not future.done():
-                future.set_result(answer)
-
-    async def _tried(self, calls: list[Call]) -> list[Any]:
+    async def _tried(self, calls: Sequence[Call]) -> list[Any]:
         if self._replica:
             try:
                 return await self._client.run_all(calls, replica=True)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from keepscore.engines.base import Ranking
-from keepscore.errors import EngineUnavailable
+from keepscore.engines.settling import settle
 from keepscore.ordering import Place
 
 __all__ = ["Questions"]
@@ -43,17 +43,5 @@ class Questions:
             await asyncio.gather(*(self._answer(ranking, waiting) for ranking, waiting in asked.items()))
 
     async def _answer(self, ranking: Ranking, waiting: Waiting) -> None:
-        try:
-            places = await self._places(ranking, [player for player, _ in waiting])
-            answers = list(zip(waiting, places, strict=True))
-        except BaseException as exc:
-            # Whatever it is: nobody is left to wait for ever.
-            for _, future in waiting:
-                if not future.done():
-                    future.set_exception(exc if isinstance(exc, Exception) else EngineUnavailable("the engine is being closed"))
-            if not isinstance(exc, Exception):
-                raise
-            return
-        for (_, future), place in answers:
-            if not future.done():
-                future.set_result(place)
+        players, futures = zip(*waiting, strict=True)
+        await settle(futures, self._places(ranking, players))

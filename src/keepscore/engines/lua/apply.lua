@@ -95,22 +95,32 @@ local function ranks(r, desc, kind, member, score)
   return dense_rank(r, desc, score), unique
 end
 
--- The states of all players of a batch, read at once for each ranking.
-local function read_states(batch, routes, updates)
-  local players, seen = {}, {}
-  for route in ipairs(routes) do players[route], seen[route] = {}, {} end
+-- The updates of each route, in order.
+local function by_route(routes, updates)
+  local parts = {}
+  for route in ipairs(routes) do parts[route] = {} end
   for _, update in ipairs(updates) do
-    local player, route = update[1], update[6]
-    if not seen[route][player] then
-      seen[route][player] = true
-      players[route][#players[route] + 1] = player
-    end
+    local part = parts[update[6]]
+    part[#part + 1] = update
   end
+  return parts
+end
+
+-- The states of all players of a batch, read at once for each ranking. `parts` are the updates of each route.
+local function read_states(batch, routes, parts)
   for _, r in ipairs(batch.rankings) do r.states = {} end
   for route, given in ipairs(routes) do
+    local players, seen = {}, {}
+    for _, update in ipairs(parts[route]) do
+      local player = update[1]
+      if not seen[player] then
+        seen[player] = true
+        players[#players + 1] = player
+      end
+    end
     for _, position in ipairs(given[1]) do
       local r = batch.rankings[position]
-      local names = r.new and {} or players[route]
+      local names = r.new and {} or players
       local scores, sinces, members = read_all(r, names)
       for i, player in ipairs(names) do
         if scores[i] then r.states[player] = {scores[i], sinces[i], members[i]} end
@@ -126,19 +136,8 @@ local function is_best(r, desc)
   return r.kind == 'composite' and r.reversed == desc
 end
 
--- The updates of each route, in order.
-local function by_route(routes, updates)
-  local parts = {}
-  for route in ipairs(routes) do parts[route] = {} end
-  for _, update in ipairs(updates) do
-    local part = parts[update[6]]
-    part[#part + 1] = update
-  end
-  return parts
-end
-
 -- Put the updates of each route into those rankings of it that need no fold of ours, and leave the others in the route.
-local function add_best(batch, desc, routes, updates)
+local function add_best(batch, desc, routes, parts, updates)
   local latest = 0
   for _, update in ipairs(updates) do latest = math.max(latest, update[5]) end
   for _, given in ipairs(routes) do
@@ -148,7 +147,7 @@ local function add_best(batch, desc, routes, updates)
       r.ordered = r.ordered or r.upto or r.pruned or (expiry > 0 and expiry <= latest) or (r.due > 0 and r.due <= latest)
     end
   end
-  for route, part in ipairs(by_route(routes, updates)) do
+  for route, part in ipairs(parts) do
     local given = routes[route]
     local positions, expiries, plain = {}, {}, nil
     for i, position in ipairs(given[1]) do
@@ -204,8 +203,9 @@ for b, batch in ipairs(batches) do
   -- Where nobody asks for ranks on the way, and no index of scores has to follow, only the last states matter: they are set aside.
   local quick = true
   for _, update in ipairs(updates) do quick = quick and not update[7] end
-  if quick and operator == 'best' then add_best(batch, desc, routes, updates) end
-  read_states(batch, routes, updates)
+  local parts = by_route(routes, updates)
+  if quick and operator == 'best' then add_best(batch, desc, routes, parts, updates) end
+  read_states(batch, routes, parts)
   for _, r in ipairs(batch.rankings) do r.aside = quick and not r.upto and {} or nil end
   for u, update in ipairs(updates) do
     local player, set, amount, time, received, route, ranked = unpack(update)

@@ -1,4 +1,5 @@
--- What scripts share, after ranking.lua, that change a ranking or look for a place in it. It takes Redis time to read: those who need it say so.
+-- What scripts share, after ranking.lua, that change a ranking or look for a place in it. Going through it takes Redis time: who needs it
+-- says so.
 
 -- The first three bytes of a time, which many times have in common.
 local heads = {}
