@@ -14,7 +14,7 @@ from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, Unknown
 from keepscore.keys import key_of
 from keepscore.ledgers.base import BoardRecord
 from keepscore.rollups import rolled_up
-from keepscore.scoring import Event, State, cut
+from keepscore.scoring import Event, Kind, State, cut
 from keepscore.windows import FOREVER, Span, span_at, span_of
 
 __all__ = ["Catalog", "LiveBoard", "Route", "check_links", "check_rollup"]
@@ -94,6 +94,9 @@ class LiveBoard:
         #: How long rankings of a window are kept after their last score, where that is limited (milliseconds).
         self.ttls = {name: duration_ms(window.ttl) for name, window in self.board.periods.items() if window.ttl is not None}
         self.half_life = self.board.half_life
+        #: Whether a score on it depends on no other, and counts on no other board; and the boards on which it does then.
+        self.is_simple = self.board.operator != "sum" and not self.board.also
+        self.alone = (self,)
         #: Whether scores are shown as they are stored.
         self.is_plain = not self.board.decimals and self.half_life is None
         #: Whether its rankings are about to begin anew: what is the difference to a score now is not so then.
@@ -140,11 +143,13 @@ class LiveBoard:
         """The rankings in which an event of that moment counts."""
         return self.position(moment).route(segments)
 
-    def update(self, event: Event, ranked: bool = False, route: Route | None = None) -> Update:
-        """An event as an engine sees it. Whoever knows its route saves looking for it."""
+    def update(self, event: Event, ranked: bool = False) -> Update:
+        """An event as an engine sees it."""
         _, _, _, player, kind, amount, at, received, segments, _, _ = event
-        if route is None:
-            route = self.route(at, segments)
+        return self.update_on(self.route(at, segments), player, kind, amount, at, received, ranked)
+
+    def update_on(self, route: Route, player: str, kind: Kind, amount: int, at: int, received: int, ranked: bool) -> Update:
+        """What an engine has to do for an amount of a player's, in the rankings of a route."""
         if self.half_life is not None:
             amount = self.half_life.level(amount, at)
         return Update(player, kind, amount, cut(self.board, at), received, route[1], len(route[0]), self.expiries(route, received), ranked)

@@ -31,14 +31,15 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     idempotency_key: str | None = None
 
 
-def check_entry(live: LiveBoard, entry: Entry, now: int, backfill: bool) -> Submission:
+def check_entry(live: LiveBoard, entry: Entry, now: int, backfill: bool, ranked: bool = False) -> Submission:
     """The submission that an entry makes, or the error that says why it makes none."""
     if (entry.score is None) == (entry.amount is None):
         raise InvalidField(f"the entry of player {entry.player_id!r} needs either score or amount")
     kind: Kind = "increment" if entry.score is None else "score"
     amount = entry.amount if entry.score is None else entry.score
     assert amount is not None
-    return check_submission(live, entry.player_id, kind, amount, now, entry.at, entry.segments, entry.game_id, entry.metadata, backfill)
+    extras = entry.at, entry.segments, entry.game_id, entry.metadata
+    return check_submission(live, entry.player_id, kind, amount, now, *extras, backfill, ranked)
 
 
 def merged_answer(tickets: list[Ticket], results: bool) -> BatchReceipt:

@@ -11,6 +11,7 @@ import msgspec
 
 from keepscore.catalog import LiveBoard, Route
 from keepscore.durations import time_of
+from keepscore.engines.base import Update
 from keepscore.errors import (
     InvalidField,
     InvalidPlayer,
@@ -63,6 +64,8 @@ class Submission(NamedTuple):
     metadata: Any
     #: Whether it counts in windows that are closed, too.
     backfill: bool
+    #: What the engine has to do for it, if nothing changes it on its way.
+    update: Update
 
 
 def check_submission(
@@ -76,8 +79,12 @@ def check_submission(
     game_id: str | None = None,
     metadata: Any = None,
     backfill: bool = False,
+    ranked: bool = False,
 ) -> Submission:
-    """A submission that the board takes, or the error that says why it does not. `backfill` lets closed windows pass."""
+    """A submission that the board takes, or the error that says why it does not.
+
+    `backfill` lets closed windows pass; `ranked`: somebody waits for the ranks.
+    """
     who = check_player(player)
     board = live.board
     if board.rollup is not None:
@@ -106,7 +113,9 @@ def check_submission(
         raise InvalidField(f"game_id = {game_id[:40]!r} is empty or longer than {MAX_ID} bytes")
     if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA:
         raise InvalidField(f"metadata is larger than {MAX_METADATA} bytes of JSON")
-    return Submission(live, who, kind, number, moment, now, route, dict(segments) if segments else None, game_id, metadata, backfill)
+    update = live.update_on(route, who, kind, number, moment, now, ranked)
+    own = dict(segments) if segments else None
+    return Submission(live, who, kind, number, moment, now, route, own, game_id, metadata, backfill, update)
 
 
 def check_decaying(live: LiveBoard, kind: Kind) -> None:

@@ -211,7 +211,7 @@ class Leaderboards(Lookback, Upkeep):
         live = self._catalog[board]
         claim = None if key is None else claim_of(live, key, [kind, player, amount, at, segments, game_id, metadata])
         try:
-            submission = check_submission(live, player, kind, amount, self.clock(), at, segments, game_id, metadata)
+            submission = check_submission(live, player, kind, amount, self.clock(), at, segments, game_id, metadata, ranked=True)
         except KeepscoreError:
             # A retry of what was taken in time gets its answer, although it would be refused by now.
             first = None if claim is None else await self._writer.retries.first_answer(claim, batch=False)
@@ -245,7 +245,7 @@ class Leaderboards(Lookback, Upkeep):
             try:
                 if isinstance(entry, KeepscoreError):
                     raise entry
-                submission = check_entry(live, entry, now, backfill)
+                submission = check_entry(live, entry, now, backfill, results)
                 if entry.idempotency_key is None:
                     whole.submissions.append((index, submission))
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepscore.catalog import Catalog, LiveBoard
@@ -19,9 +20,9 @@ class Plan(NamedTuple):
     """The events that one submission becomes, the first on its own board, and what the engine has to do for each."""
 
     submission: Submission
-    boards: list[LiveBoard]
-    events: list[Event]
-    updates: list[Update]
+    boards: Sequence[LiveBoard]
+    events: Sequence[Event]
+    updates: Sequence[Update]
 
 
 class Planner:
@@ -42,38 +43,38 @@ class Planner:
         self._scores: dict[tuple[Ranking, str], int] = {}
         self._made: dict[tuple[Ranking, str], int] = {}
 
-    async def plan(self, submission: Submission, ranked: bool) -> Plan:
+    def plan_alone(self, submission: Submission) -> Plan | None:
+        """The plan of a submission to no board but its own, on no score of which it depends, as nearly all are; None for others."""
+        live = submission.live
+        if submission.kind != "score" or not live.is_simple or self._increments or live is not self._catalog.get(live.name):
+            return None
+        if submission.at != submission.received:
+            # While it waited, that may have changed.
+            check_taken(live, submission.at)
+        return Plan(submission, live.alone, (self._event(live, submission, "score", submission.amount),), (submission.update,))
+
+    async def plan(self, submission: Submission) -> Plan:
         """The events of one submission, or the error that keeps it out."""
         live = submission.live
         self._made = {}
         if live is not self._catalog.get(live.name):
             live, submission = self._redirected(submission)
         if submission.at != submission.received:
-            # While it waited, that may have changed.
             check_taken(live, submission.at)
-        if not live.board.also and submission.kind == "score" and live.board.operator != "sum" and not self._increments:
-            # Nearly all submissions: no board but their own, and no score that they depend on.
-            event, update = self._event(live, submission, "score", submission.amount, ranked)
-            return Plan(submission, [live], [event], [update])
         boards = [live, *self._catalog.links(live)] if live.board.also else [live]
         # All amounts first: an error must leave nothing behind, no number that nobody uses and no score that nobody made.
         amounts = [await self._amount(target, submission, own=target is live) for target in boards]
         self._scores.update(self._made)
-        events: list[Event] = []
-        updates: list[Update] = []
-        for target, (kind, amount) in zip(boards, amounts, strict=True):
-            event, update = self._event(target, submission, kind, amount, ranked and target is live)
-            events.append(event)
-            updates.append(update)
+        events = [self._event(target, submission, *amount) for target, amount in zip(boards, amounts, strict=True)]
+        updates = [_update(target, submission, event) for target, event in zip(boards, events, strict=True)]
         return Plan(submission, boards, events, updates)
 
-    def _event(self, target: LiveBoard, submission: Submission, kind: Kind, amount: int, ranked: bool) -> tuple[Event, Update]:
-        """The next event of a board, and what the engine has to do for it."""
-        _, player, _, _, at, received, route, segments, game_id, metadata, _ = submission
+    def _event(self, target: LiveBoard, submission: Submission, kind: Kind, amount: int) -> Event:
+        """The next event of a board."""
+        _, player, _, _, at, received, _, segments, game_id, metadata, _, _ = submission
         n = self._counts[target.id] = self._counts.get(target.id, 0) + 1
-        own = target is submission.live
-        event = Event(target.id, self._writer, n, player, kind, amount, at, received, segments, game_id, metadata if own else None)
-        return event, target.update(event, ranked, route if own else None)
+        own = metadata if target is submission.live else None
+        return Event(target.id, self._writer, n, player, kind, amount, at, received, segments, game_id, own)
 
     def _redirected(self, submission: Submission) -> tuple[LiveBoard, Submission]:
         """A submission whose board was redefined while it waited, as the new definition takes it."""
@@ -82,7 +83,10 @@ class Planner:
             raise UnknownBoard(f"board {live.name!r} was deleted and made anew meanwhile: send it again")
         if submission.kind == "increment" and live.board.operator in ("best", "first"):
             raise NotIncrementable(f"board {live.name!r} takes no increments any more: its operator is now {live.board.operator!r}")
-        return live, submission._replace(live=live, route=live.route(submission.at, submission.segments))
+        _, player, kind, amount, at, received, _, segments, *_, update = submission
+        route = live.route(at, segments)
+        update = live.update_on(route, player, kind, amount, at, received, update.ranked)
+        return live, submission._replace(live=live, route=route, update=update)
 
     async def _amount(self, target: LiveBoard, submission: Submission, own: bool) -> tuple[Kind, int]:
         """What a submission means on a board: kind and amount of the event."""
@@ -137,6 +141,14 @@ class Planner:
             # The engine does not keep everybody.
             state = await restated(self._ledger, target, player, ranking, await self._ledger.positions(target.id))
         return 0 if state is None else state.score
+
+
+def _update(target: LiveBoard, submission: Submission, event: Event) -> Update:
+    """What the engine has to do for one of a submission's events."""
+    own = target is submission.live
+    if own and (event.kind, event.amount) == (submission.kind, submission.amount):
+        return submission.update
+    return target.update(event, own and submission.update.ranked)
 
 
 def _decaying_amount(target: LiveBoard, kind: Kind, amount: int, own: bool) -> tuple[Kind, int]:

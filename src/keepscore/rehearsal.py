@@ -36,7 +36,7 @@ async def rehearse(
             submission = check_entry(live, entry, now, backfill)
             claim = None if entry.idempotency_key is None else claim_of(live, entry.idempotency_key, entry)
             try:
-                await planner.plan(submission, False)
+                await planner.plan(submission)
             except KeepscoreError:
                 # One that was taken before is not refused when it comes again.
                 if claim is None or await ledger.claimed(claim) is None:

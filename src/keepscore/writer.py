@@ -71,6 +71,8 @@ class Writer:
         #: Whether the engine works while this process does something else.
         self._overlaps = not isinstance(engine, InProcessEngine)
         self._line = Line(GROUP_OVERLAPPING if self._overlaps else GROUP, lingers=not self._overlaps)
+        #: One group after the other is applied.
+        self._turn = asyncio.Lock()
         #: Whether there are recorded events that the engine could not take yet.
         self.is_behind = False
         #: The number of this writer's last recorded event on each board.
@@ -123,12 +125,15 @@ class Writer:
     async def _write(self) -> None:
         """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
         recorded = await self._record(self._line.take())
+        finishing: asyncio.Future[None] | None = None
         while recorded is not None:
+            earlier, finishing = finishing, asyncio.ensure_future(self._finish(recorded))
+            if earlier is not None:
+                await earlier
             if not self._overlaps or self._unsure or recorded.spooled:
-                await self._finish(recorded)
-                return
-            finishing = asyncio.ensure_future(self._finish(recorded))
+                break
             recorded = await self._record_beside(finishing, recorded.keys)
+        if finishing is not None:
             await finishing
 
     async def _record_beside(self, finishing: asyncio.Future[None], busy: Set[tuple[int, str]]) -> Group | None:
@@ -216,7 +221,11 @@ class Writer:
         """Apply a recorded group to the engine, tell the feed, and answer."""
         tickets, plans = group.tickets, group.plans
         try:
-            applied = await self._applier.apply(plans, group.spooled)
+            async with self._turn:
+                applied = await self._applier.apply(plans, group.spooled)
+            if self._overlaps:
+                # The engine gets what waits for it first: those who are answered come back with more work for this process.
+                await asyncio.sleep(0)
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings} | applied.rolled_up)
@@ -313,7 +322,7 @@ class Writer:
                     if now - submission.received > STALE and not submission.backfill:
                         # It has waited so long that its window may have been closed.
                         check_open(submission.live, submission.route, submission.at, now)
-                    plans[id(submission)] = await planner.plan(submission, ticket.ranked)
+                    plans[id(submission)] = planner.plan_alone(submission) or await planner.plan(submission)
                 except (EngineUnavailable, LedgerUnavailable):
                     # That is no fault of the submission.
                     raise

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from keepscore.boards import Board
-from keepscore.engines.base import Batch, Change, Outcome, Ranking
+from keepscore.engines.base import Batch, Change, Outcome, Ranking, Update
 from keepscore.engines.layouts import RankingKeys
 from keepscore.scoring import State
 
@@ -28,17 +28,23 @@ class Sent(NamedTuple):
 
 def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callable[[Ranking], RankingKeys]) -> Sent:
     """What goes to Redis of a batch; `keys` are the board's own, `where` tells those of a ranking."""
+    columns = list(zip(*batch.updates, strict=True)) or [()] * len(Update._fields)
+    players, kinds, amounts, times, came, *_, ranked = columns
     positions: dict[Ranking, int] = {}
     known: dict[tuple[int, tuple[int, ...]], int] = {}
     routes: list[Any] = []
-    updates = []
-    for player, kind, amount, at, came, rankings, wholes, expiries, ranked in batch.updates:
-        # Nearly all updates share one tuple of rankings.
-        route = known.get((id(rankings), expiries))
-        if route is None:
-            route = known[id(rankings), expiries] = len(known) + 1
-            routes.append([[positions.setdefault(name, len(positions) + 1) for name in rankings], expiries, wholes])
-        updates.append((player, kind == "score", amount, at, came, route, ranked))
+    taken = []
+    last: tuple[Any, Any] = None, None
+    for rankings, wholes, expiries in zip(*columns[5:8], strict=True):
+        # Nearly all updates share one tuple of rankings, and those of one moment their expiries.
+        if rankings is not last[0] or expiries is not last[1]:
+            last = rankings, expiries
+            route = known.get((id(rankings), expiries))
+            if route is None:
+                route = known[id(rankings), expiries] = len(known) + 1
+                routes.append([[positions.setdefault(name, len(positions) + 1) for name in rankings], expiries, wholes])
+        taken.append(route)
+    updates = players, [kind == "score" for kind in kinds], amounts, times, came, taken, ranked if any(ranked) else False
     described = []
     for ranking in positions:
         names = where(ranking)
@@ -46,7 +52,7 @@ def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callabl
         described.append((names.form, names.field, names.name))
     head = (epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
     scale = False if board.half_life is None else board.half_life.scale
-    return Sent(keys, list(positions), len(updates), (*head, described, routes, updates, scale, batch.spool))
+    return Sent(keys, list(positions), len(players), (*head, described, routes, updates, scale, batch.spool))
 
 
 def received(sent: Sent, outcomes: Any) -> list[Outcome]:

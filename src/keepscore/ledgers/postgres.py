@@ -30,6 +30,11 @@ __all__ = ["PostgresLedger"]
 #: How often an append is tried that found no partition, or a key that was claimed in that moment.
 TRIES = 4
 
+#: Columns of events in which all of a group often are the same, though never null: board, writer, kind and the times.
+SHARED = (0, 1, 4, 6, 7)
+#: Those that may be null; all but the game are JSON.
+OPTIONAL, GAME = (8, 9, 10), 9
+
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 
@@ -110,13 +115,7 @@ class PostgresLedger(PostgresStandings, PostgresArchives, PostgresOpenings):
     # -- events ---------------------------------------------------------------------------------------------------------
 
     async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> None:
-        columns = [list(column) for column in zip(*events, strict=True)] or [[] for _ in Event._fields]
-        for place in (8, 9, 10):
-            if not any(value is not None for value in columns[place]):
-                # Where an array ends before the others, there are nulls.
-                columns[place] = []
-            elif place != 9:
-                columns[place] = [None if value is None else _encode(value).decode() for value in columns[place]]
+        columns = _event_columns(events)
         claimed = [list(column) for column in zip(*claims, strict=True)] or [[], [], []]
         arguments = [*columns, *claimed, *_columns(answers)]
 
@@ -224,6 +223,18 @@ class PostgresLedger(PostgresStandings, PostgresArchives, PostgresOpenings):
 
     async def put_profile(self, profile: Profile, now: int) -> None:
         await self._write("put_profile", *profile, now)
+
+
+def _event_columns(events: Sequence[Event]) -> list[list[Any]]:
+    """Events as the query takes them: a value that all of them have is there once, and nulls are left out where there is nothing else."""
+    columns = [list(column) for column in zip(*events, strict=True)] or [[] for _ in Event._fields]
+    for place in (*SHARED, *OPTIONAL):
+        column = columns[place]
+        if column and column.count(column[0]) == len(column) and (place in SHARED or column[0] is None):
+            del column[place in SHARED :]
+        elif place in OPTIONAL and place != GAME:
+            columns[place] = [None if value is None else _encode(value).decode() for value in column]
+    return columns
 
 
 def _columns(answers: Mapping[Claim, bytes]) -> tuple[list[int], list[str], list[bytes]]:

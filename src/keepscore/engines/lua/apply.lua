@@ -5,7 +5,8 @@
 --          updates, scale, what the spool gets or ''}:
 --            ranking  {form, field, name of the key}
 --            route    {positions in rankings, expiries, how many of them are wholes}
---            update   {player, is a set, amount, at, received, route, ranked}
+--            updates  columns: {players, whether it is a set, amounts, ats, receiveds, routes, whether ranks are asked for, or false
+--                     where that is so for none}
 --            scale    units of a doubling where scores and amounts are levels, on a board with decay; else false
 -- Answers  msgpack: {'ok', outcomes of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
 --          {'foreign', key, size}: the key holds players, and the list does not know it
@@ -95,24 +96,24 @@ local function ranks(r, desc, kind, member, score)
   return dense_rank(r, desc, score), unique
 end
 
--- The updates of each route, in order.
-local function by_route(routes, updates)
+-- The numbers of each route's updates, in order.
+local function by_route(routes, taken)
   local parts = {}
   for route in ipairs(routes) do parts[route] = {} end
-  for _, update in ipairs(updates) do
-    local part = parts[update[6]]
-    part[#part + 1] = update
+  for u, route in ipairs(taken) do
+    local part = parts[route]
+    part[#part + 1] = u
   end
   return parts
 end
 
 -- The states of all players of a batch, read at once for each ranking. `parts` are the updates of each route.
-local function read_states(batch, routes, parts)
+local function read_states(batch, routes, parts, names)
   for _, r in ipairs(batch.rankings) do r.states = {} end
   for route, given in ipairs(routes) do
     local players, seen = {}, {}
-    for _, update in ipairs(parts[route]) do
-      local player = update[1]
+    for _, u in ipairs(given[1][1] and parts[route] or {}) do
+      local player = names[u]
       if not seen[player] then
         seen[player] = true
         players[#players + 1] = player
@@ -136,10 +137,25 @@ local function is_best(r, desc)
   return r.kind == 'composite' and r.reversed == desc
 end
 
+-- Numbers and members of some updates, as ZADD takes them.
+local function encoded_all(r, part, players, amounts, times)
+  local numbers, unit, time, rest = {}, r.kind == 'composite' and r.unit or 1, nil, nil
+  for i, u in ipairs(part) do
+    if times[u] ~= time then
+      time = times[u]
+      rest = encoded(r, 0, time)
+    end
+    numbers[2 * i - 1], numbers[2 * i] = amounts[u] * unit + rest, players[u]
+  end
+  return numbers
+end
+
 -- Put the updates of each route into those rankings of it that need no fold of ours, and leave the others in the route.
+-- Answers whether there are others.
 local function add_best(batch, desc, routes, parts, updates)
-  local latest = 0
-  for _, update in ipairs(updates) do latest = math.max(latest, update[5]) end
+  local players, _, amounts, times, receiveds = unpack(updates)
+  local latest, left = 0, false
+  for _, received in ipairs(receiveds) do latest = math.max(latest, received) end
   for _, given in ipairs(routes) do
     for i, position in ipairs(given[1]) do
       local r, expiry = batch.rankings[position], given[2][i]
@@ -155,12 +171,8 @@ local function add_best(batch, desc, routes, parts, updates)
       if r.ordered or not is_best(r, desc) then
         positions[#positions + 1], expiries[#expiries + 1] = position, given[2][i]
       else
-        local numbers = r.kind == 'plain' and plain
-        if not numbers then
-          numbers = {}
-          for u, update in ipairs(part) do numbers[2 * u - 1], numbers[2 * u] = encoded(r, update[3], update[4]), update[1] end
-          plain = r.kind == 'plain' and numbers
-        end
+        local numbers = r.kind == 'plain' and plain or encoded_all(r, part, players, amounts, times)
+        if r.kind == 'plain' then plain = numbers end
         for first = 1, #numbers, 1000 do
           call('ZADD', r.key, desc and 'GT' or 'LT', unpack(numbers, first, math.min(first + 999, #numbers)))
         end
@@ -168,7 +180,9 @@ local function add_best(batch, desc, routes, parts, updates)
       end
     end
     given[1], given[2] = positions, expiries
+    left = left or #positions > 0
   end
+  return left
 end
 
 -- Write the states that were set aside, all of a ranking at once.
@@ -194,22 +208,23 @@ end
 
 local NOTHING = {}
 local UNEVENTFUL = {NOTHING, NOTHING}
+local NO_UPDATES = {NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, false}
 local answers = {}
 for b, batch in ipairs(batches) do
   local _, writer, _, upto, operator, desc, kind, _, routes, updates, scale = unpack(batch)
   local fold = folds[operator]
   local outcomes, telling = {}, false
-  if batch.done then updates = NOTHING end
+  if batch.done then updates = NO_UPDATES end
   -- Where nobody asks for ranks on the way, and no index of scores has to follow, only the last states matter: they are set aside.
-  local quick = true
-  for _, update in ipairs(updates) do quick = quick and not update[7] end
-  local parts = by_route(routes, updates)
-  if quick and operator == 'best' then add_best(batch, desc, routes, parts, updates) end
-  read_states(batch, routes, parts)
+  local quick = not updates[7]
+  local parts = by_route(routes, updates[6])
+  if quick and operator == 'best' and not add_best(batch, desc, routes, parts, updates) then updates = NO_UPDATES end
+  local players, sets, amounts, times, receiveds, taken, rankeds = unpack(updates)
+  read_states(batch, routes, parts, players)
   for _, r in ipairs(batch.rankings) do r.aside = quick and not r.upto and {} or nil end
-  for u, update in ipairs(updates) do
-    local player, set, amount, time, received, route, ranked = unpack(update)
-    local positions, expiries, wholes = unpack(routes[route])
+  for u, player in ipairs(players) do
+    local set, amount, time, received, ranked = sets[u], amounts[u], times[u], receiveds[u], rankeds and rankeds[u]
+    local positions, expiries, wholes = unpack(routes[taken[u]])
     local changes, restate = ranked and {} or NOTHING, NOTHING
     for i, position in ipairs(positions) do
       local r = batch.rankings[position]
