@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keepscore.boards import Board, Score
 from keepscore.durations import duration_ms
-from keepscore.engines.base import Ranking, Update
+from keepscore.engines.base import Ranking, Update, made_update
 from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
 from keepscore.keys import key_of
 from keepscore.ledgers.base import BoardRecord
@@ -152,7 +152,9 @@ class LiveBoard:
         """What an engine has to do for an amount of a player's, in the rankings of a route."""
         if self.half_life is not None:
             amount = self.half_life.level(amount, at)
-        return Update(player, kind, amount, cut(self.board, at), received, route[1], len(route[0]), self.expiries(route, received), ranked)
+        spans, rankings, _ = route
+        expiries = self.expiries(route, received)
+        return made_update((player, kind, amount, cut(self.board, at), received, rankings, len(spans), expiries, ranked))
 
     def expiries(self, route: Route, received: int) -> tuple[int, ...]:
         """When each ranking of a route may be dropped after an event that came at `received`; 0: never."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -49,7 +49,7 @@ MAX_AHEAD = 60_000
 MIN_AT = 0
 
 
-class Submission(NamedTuple):
+class Submission(msgspec.Struct, frozen=True):
     """A checked submission: `amount` is the score or increment as stored, `route` the rankings that it counts in."""
 
     live: LiveBoard
@@ -103,7 +103,8 @@ def check_submission(
     route = live.route(moment, _checked_segments(live, segments) if segments else None)
     # Nearly always the windows of the event's time are the ones that are open now, unless the clock was put back.
     is_now = moment == now or route.spans is live.position(now).spans
-    if not backfill and not (is_now and moment >= max(live.closed.values(), default=0)):
+    closed = live.closed
+    if not backfill and not (is_now and (not closed or moment >= max(closed.values()))):
         check_open(live, route, moment, now)
     if not route.spans:
         assert board.season is not None, "a season by cron has no gaps"

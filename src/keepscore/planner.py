@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Ranking, RankingEngine, Update
@@ -11,12 +13,12 @@ from keepscore.errors import EngineUnavailable, InvalidScore, NotIncrementable, 
 from keepscore.guard import Submission, check_decaying, check_open, check_taken
 from keepscore.ledgers.base import Ledger
 from keepscore.replay import restated
-from keepscore.scoring import Event, Kind
+from keepscore.scoring import Event, Kind, made_event
 
 __all__ = ["Plan", "Planner"]
 
 
-class Plan(NamedTuple):
+class Plan(msgspec.Struct, frozen=True):
     """The events that one submission becomes, the first on its own board, and what the engine has to do for each."""
 
     submission: Submission
@@ -71,10 +73,10 @@ class Planner:
 
     def _event(self, target: LiveBoard, submission: Submission, kind: Kind, amount: int) -> Event:
         """The next event of a board."""
-        _, player, _, _, at, received, _, segments, game_id, metadata, _, _ = submission
-        n = self._counts[target.id] = self._counts.get(target.id, 0) + 1
-        own = metadata if target is submission.live else None
-        return Event(target.id, self._writer, n, player, kind, amount, at, received, segments, game_id, own)
+        number = target.id
+        n = self._counts[number] = self._counts.get(number, 0) + 1
+        of, extras = submission, (submission.segments, submission.game_id, submission.metadata if target is submission.live else None)
+        return made_event((number, self._writer, n, of.player, kind, amount, of.at, of.received, *extras))
 
     def _redirected(self, submission: Submission) -> tuple[LiveBoard, Submission]:
         """A submission whose board was redefined while it waited, as the new definition takes it."""
@@ -83,10 +85,9 @@ class Planner:
             raise UnknownBoard(f"board {live.name!r} was deleted and made anew meanwhile: send it again")
         if submission.kind == "increment" and live.board.operator in ("best", "first"):
             raise NotIncrementable(f"board {live.name!r} takes no increments any more: its operator is now {live.board.operator!r}")
-        _, player, kind, amount, at, received, _, segments, *_, update = submission
-        route = live.route(at, segments)
-        update = live.update_on(route, player, kind, amount, at, received, update.ranked)
-        return live, submission._replace(live=live, route=route, update=update)
+        of, route = submission, live.route(submission.at, submission.segments)
+        update = live.update_on(route, of.player, of.kind, of.amount, of.at, of.received, of.update.ranked)
+        return live, replace(submission, live=live, route=route, update=update)
 
     async def _amount(self, target: LiveBoard, submission: Submission, own: bool) -> tuple[Kind, int]:
         """What a submission means on a board: kind and amount of the event."""

@@ -72,8 +72,8 @@ def pending_receipt(plan: Plan) -> Receipt:
 
 def _given(plan: Plan) -> Score:
     """The score or amount that was submitted, as it is when it comes."""
-    live, (_, _, _, amount, at, received, *_) = plan.boards[0], plan.submission
-    return live.shown_at(received)(amount if live.half_life is None else live.half_life.level(amount, at))
+    live, given = plan.boards[0], plan.submission
+    return live.shown_at(given.received)(given.amount if live.half_life is None else live.half_life.level(given.amount, given.at))
 
 
 def _with_headline(plan: Plan, windows: dict[str, WindowReceipt], updated: bool) -> Receipt:

@@ -14,7 +14,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from keepscore.catalog import LiveBoard
+from keepscore.catalog import LiveBoard, Route
 from keepscore.engines.base import Dirty, Loaded, Ranking, RankingEngine
 from keepscore.folding import Folder, Positions, States, counts
 from keepscore.ledgers.base import Checkpoint, Ledger, Slot
@@ -284,9 +284,10 @@ async def _take_up(
     included: dict[tuple[Ranking, str], Positions] = {}
     players: dict[Ranking, set[str]] = {}
     async for events in _in_turns(tail, pace):
-        for event in events:
-            for ranking in folder.live.route(event.at, event.segments).rankings:
-                players.setdefault(ranking, set()).add(event.player)
+        for route, run in _runs(folder.live, events):
+            own = {event.player for event in run}
+            for ranking in route.rankings:
+                players.setdefault(ranking, set()).update(own)
     later = {point.number: point.positions for point in points[1:]}
     for ranking, wanted in players.items():
         folder.expiries[ranking] = slots.get(ranking, 0)
@@ -375,10 +376,28 @@ async def _begun_anew(live: LiveBoard, slots: Mapping[Ranking, int], tail: list[
     expiries = {ranking: expiry for ranking, expiry in slots.items() if expiry}
     found: set[Ranking] = set()
     async for events in _in_turns(tail if expiries else [], pace):
-        for event in events:
-            route = live.route(event.at, event.segments)
-            for ranking, expiry in zip(route.rankings, live.expiries(route, event.received), strict=True):
-                if 0 < expiries.get(ranking, 0) <= event.received:
-                    found.add(ranking)
-                expiries[ranking] = max(expiry, expiries.get(ranking, 0))
+        for route, run in _runs(live, events):
+            # Those that came in one moment make no difference to each other.
+            for received in dict.fromkeys(event.received for event in run):
+                for ranking, expiry in zip(route.rankings, live.expiries(route, received), strict=True):
+                    if 0 < expiries.get(ranking, 0) <= received:
+                        found.add(ranking)
+                    expiries[ranking] = max(expiry, expiries.get(ranking, 0))
     return found
+
+
+def _runs(live: LiveBoard, events: Iterable[Event]) -> Iterator[tuple[Route, list[Event]]]:
+    """Events in order, those together that follow one another and count in the same rankings."""
+    start = end = 0
+    route: Route | None = None
+    run: list[Event] = []
+    for event in events:
+        if event.segments or not start <= event.at < end:
+            if route is not None:
+                yield route, run
+            position = live.position(event.at)
+            route, run = position.route(event.segments), []
+            start, end = (position.start, position.end) if not event.segments else (0, 0)
+        run.append(event)
+    if route is not None:
+        yield route, run

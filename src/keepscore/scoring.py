@@ -14,12 +14,13 @@ higher id, that is the order of arrival. An engine that several writers share at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from keepscore.boards import Board
 from keepscore.decay import HalfLife
 
-__all__ = ["NO_TIME", "Event", "Fold", "Kind", "State", "amount_of", "cut", "fold_all", "fold_for", "same_state"]
+__all__ = ["NO_TIME", "Event", "Fold", "Kind", "State", "amount_of", "cut", "fold_all", "fold_for", "made_event", "same_state"]
 
 #: The time of a state whose time an engine does not keep. No event has it.
 NO_TIME = -1
@@ -49,6 +50,10 @@ class Event(NamedTuple):
     segments: dict[str, str] | None = None
     game_id: str | None = None
     metadata: object = None
+
+
+#: An event of all of its fields, in order: half of the time that the class by itself takes.
+made_event: Callable[[Iterable[Any]], Event] = partial(tuple.__new__, Event)
 
 
 #: (state or None, kind, amount, time) → the new state, or None where the player has to be restated.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,6 +28,7 @@ __all__ = [
     "RankingEngine",
     "Rankings",
     "Update",
+    "made_update",
 ]
 
 
@@ -55,6 +57,10 @@ class Update(NamedTuple):
     expiries: tuple[int, ...]
     #: Whether somebody waits for the ranks.
     ranked: bool
+
+
+#: An update of all of its fields, in order: half of the time that the class by itself takes.
+made_update: Callable[[Iterable[Any]], Update] = partial(tuple.__new__, Update)
 
 
 class Batch(NamedTuple):

@@ -23,17 +23,17 @@ from keepscore.ledgers.postgres_schema import make_partitions, migrate, months_a
 from keepscore.ledgers.postgres_standings import CHUNK, PostgresStandings
 from keepscore.ledgers.postgres_url import PostgresAddress
 from keepscore.ledgers.queries import named_queries
-from keepscore.scoring import Event
+from keepscore.scoring import Event, made_event
 
 __all__ = ["PostgresLedger"]
 
 #: How often an append is tried that found no partition, or a key that was claimed in that moment.
 TRIES = 4
 
-#: Columns of events in which all of a group often are the same, though never null: board, writer, kind and the times.
-SHARED = (0, 1, 4, 6, 7)
-#: Those that may be null; all but the game are JSON.
-OPTIONAL, GAME = (8, 9, 10), 9
+#: The columns of events that may be left out, or are JSON.
+BOARD, WRITER, N, KIND, AT, RECEIVED, SEGMENTS, GAME, METADATA = (
+    Event._fields.index(name) for name in ("board", "writer", "n", "kind", "at", "received", "segments", "game_id", "metadata")
+)
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
@@ -226,14 +226,21 @@ class PostgresLedger(PostgresStandings, PostgresArchives, PostgresOpenings):
 
 
 def _event_columns(events: Sequence[Event]) -> list[list[Any]]:
-    """Events as the query takes them: a value that all of them have is there once, and nulls are left out where there is nothing else."""
+    """Events as the query takes them: what it can tell from the first of them, or from another column, is left out."""
     columns = [list(column) for column in zip(*events, strict=True)] or [[] for _ in Event._fields]
-    for place in (*SHARED, *OPTIONAL):
-        column = columns[place]
-        if column and column.count(column[0]) == len(column) and (place in SHARED or column[0] is None):
-            del column[place in SHARED :]
-        elif place in OPTIONAL and place != GAME:
-            columns[place] = [None if value is None else _encode(value).decode() for value in column]
+    if columns[AT] == columns[RECEIVED]:
+        columns[AT] = []
+    for column in (columns[place] for place in (BOARD, WRITER, KIND, RECEIVED)):
+        if column and column.count(column[0]) == len(column):
+            del column[1:]
+    numbers = columns[N]
+    if len(columns[BOARD]) == len(columns[WRITER]) == 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        del numbers[1:]
+    for place in (SEGMENTS, GAME, METADATA):
+        if all(value is None for value in columns[place]):
+            columns[place] = []
+        elif place != GAME:
+            columns[place] = [None if value is None else _encode(value).decode() for value in columns[place]]
     return columns
 
 
@@ -247,8 +254,7 @@ def _record(row: Any) -> BoardRecord:
 
 
 def _event(row: Any) -> Event:
-    # By far the quickest way to make a named tuple.
-    event: Event = tuple.__new__(Event, row)
+    event = made_event(row)
     if event.segments is None and event.metadata is None:
         return event
     return event._replace(segments=row[8] and _decode(row[8]), metadata=None if row[10] is None else _decode(row[10]))

@@ -34,7 +34,7 @@ from keepscore.ledgers.sqlite_part import MAX_INSERT, insert
 from keepscore.ledgers.sqlite_quick import QuickInserts
 from keepscore.ledgers.sqlite_schema import migrate
 from keepscore.ledgers.sqlite_standings import SqliteStandings
-from keepscore.scoring import Event
+from keepscore.scoring import Event, made_event
 
 __all__ = ["SqliteLedger"]
 
@@ -345,7 +345,7 @@ class SqliteLedger(SqliteStandings, SqliteArchives, SqliteOpenings):
 
 
 def _event(row: tuple[Any, ...]) -> Event:
-    event = Event(*row)
+    event = made_event(row)
     if event.segments is None and event.metadata is None:
         return event
     return event._replace(segments=row[8] and _decode(row[8]), metadata=row[10] and _decode(row[10]))

@@ -69,7 +69,7 @@ SELECT board, writer, n FROM positions WHERE writer = ANY($1::int[]);
 -- name: append
 -- Record events, idempotency keys and the answers of earlier keys. Where a key was claimed before, it is told, and nothing recorded.
 -- A number that does not follow the writer's last one makes the position null, which is refused with everything else.
--- What all events share, only the first of them has.
+-- What all events share only the first of them has, numbers that follow one another begin with the first, and a time may be that of arrival.
 WITH known AS (
     SELECT i.board, i.key, i.fingerprint, i.answer
     FROM unnest($12::int[], $13::text[]) AS c (board, key) JOIN idempotency i ON i.board = c.board AND i.key = c.key
@@ -82,10 +82,12 @@ WITH known AS (
     WHERE i.board = a.board AND i.key = a.key AND NOT EXISTS (SELECT FROM known)
 ), recorded AS (
     INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata)
-    SELECT COALESCE(board, ($1::int[])[1]), COALESCE(writer, ($2::int[])[1]), n, player, COALESCE(kind, ($5::text[])[1]), amount,
-           COALESCE(at, ($7::bigint[])[1]), COALESCE(received, ($8::bigint[])[1]), segments::jsonb, game_id, metadata::json
+    SELECT COALESCE(board, ($1::int[])[1]), COALESCE(writer, ($2::int[])[1]), COALESCE(n, ($3::bigint[])[1] + place - 1), player,
+           COALESCE(kind, ($5::text[])[1]), amount, COALESCE(at, received, ($8::bigint[])[1]), COALESCE(received, ($8::bigint[])[1]),
+           segments::jsonb, game_id, metadata::json
     FROM unnest($1::int[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[],
-                $10::text[], $11::text[]) AS e (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata)
+                $10::text[], $11::text[])
+         WITH ORDINALITY AS e (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, place)
     WHERE NOT EXISTS (SELECT FROM known)
     RETURNING board, writer, n
 ), moved AS (
