@@ -112,7 +112,7 @@ class LibraryRows:
 
 
 async def fill_postgres(url: str, board: Board, players: int, age: int = MONTH) -> None:
-    """A ledger with a board of so many players, each with one random score, `age` ago on average."""
+    """A ledger with a board of so many players, each with one random score, `age` ago on average, in the order in which they came."""
     async with Leaderboards.open(url, boards=[board]):
         pass
     connection = await asyncpg.connect(url)
@@ -121,7 +121,7 @@ async def fill_postgres(url: str, board: Board, players: int, age: int = MONTH) 
         await make_partitions(connection, named_queries("postgres"), set(range(now - 400 * DAY, now, DAY)))
     number = await connection.fetchval("SELECT id FROM boards")
     writer = await connection.fetchval("INSERT INTO writers (started) VALUES ($1) RETURNING id", now)
-    times = (now - min(390 * DAY, round(chance.expovariate(1 / age))) if age else now for _ in range(players))
+    times = sorted(now - min(390 * DAY, round(chance.expovariate(1 / age))) if age else now for _ in range(players))
     rows = ((number, writer, n, f"p{n}", "score", chance.randrange(10**7), at, at) for n, at in enumerate(times, 1))
     await connection.copy_records_to_table("events", records=rows, columns=COLUMNS)
     await connection.execute("INSERT INTO positions VALUES ($1, $2, 0, $3)", number, writer, players)

@@ -15,9 +15,10 @@ from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import Batch, Gap, Outcome, Ranking, RankingEngine, Update
 from keepscore.errors import EngineUnavailable, KeepscoreError, KeyTaken, LedgerUnavailable, UnknownBoard
 from keepscore.ledgers.base import Checkpoint, Ledger
+from keepscore.loading import load_engine
 from keepscore.openings import dropped_positions
 from keepscore.planner import Plan
-from keepscore.replay import load_engine, positions_of, restated, roll_up_player
+from keepscore.replay import positions_of, restated, roll_up_player
 from keepscore.rollups import mark_of
 from keepscore.scoring import Event, State
 from keepscore.spool import packed

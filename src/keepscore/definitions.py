@@ -20,10 +20,11 @@ from keepscore.errors import BoardInUse, EngineUnavailable, EventsDropped, Inval
 from keepscore.jobs.closing import closed_windows
 from keepscore.keeper import Keeper
 from keepscore.ledgers.base import BoardRecord, Checkpoint, Ledger, check_version
+from keepscore.loading import load_engine, load_from_events
 from keepscore.openings import said
 from keepscore.quiet import Quiet
 from keepscore.reader import Reader
-from keepscore.replay import Progress, load_engine, load_from_events
+from keepscore.replay import Progress
 from keepscore.windows import span_of
 
 __all__ = ["Definitions", "in_effect"]

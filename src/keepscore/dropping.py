@@ -11,8 +11,8 @@ from keepscore.engines.base import Ranking
 from keepscore.folding import Folder
 from keepscore.ledgers.base import Ledger
 from keepscore.ledgers.openings import Opened, OpenedRanking, Opening
+from keepscore.loading import LEFT_OUT
 from keepscore.pace import Pace, in_order
-from keepscore.replay import LEFT_OUT
 from keepscore.scoring import Event
 from keepscore.windows import span_of
 

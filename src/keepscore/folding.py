@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from keepscore.catalog import HOUR, CalendarPosition, LiveBoard, Route
 from keepscore.engines.base import Ranking
@@ -90,15 +90,15 @@ class Folder:
             self._catch_up()
             self._expire(self.live.route(event.at, event.segments), event.received, event, None)
 
-    def add(self, events: Iterable[Event], known: Known | None = None) -> None:
+    def add(self, events: Sequence[Event], known: Known | None = None) -> None:
         """Fold events into all of their rankings but those in which one is `known`."""
         live, fold, late = self.live, self.fold, self.late
         # Only there it matters which of two events of one time came first.
         taken = self._taken if live.board.operator == "last" else None
         step, half_life, expires = live.board.resolution_ms, live.half_life, bool(live.ttls)
         courses, behind = self._courses, self._behind
+        self.events += len(events)
         for event in events:
-            self.events += 1
             _, _, _, player, kind, amount, at, received, segments, _, _ = event
             course = courses.get(at // HOUR) if known is None and not segments else None
             if course is None or received >= course.soonest or not course.start <= at < course.end:
@@ -119,11 +119,13 @@ class Folder:
             if half_life is not None:
                 amount = half_life.level(amount, at)
             at -= at % step
-            # Most windows have the same state and get the same state.
-            old: State | None = None
-            new = fold(None, kind, amount, at)
+            new = first = old = fold(None, kind, amount, at)
+            assert first is not None
             for ranking, states in tables:
-                found = states.get(player)
+                found = states.setdefault(player, first)
+                if found is first:
+                    continue
+                # Most windows have the same state and get the same state.
                 if found is not old:
                     old, new = found, fold(found, kind, amount, at)
                 if new is None or (taken and self._is_undecided(ranking, player, found, at)):

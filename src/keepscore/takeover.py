@@ -24,9 +24,9 @@ from keepscore.entries import Entry
 from keepscore.errors import ConfigError
 from keepscore.leaderboards import now_ms
 from keepscore.ledgers.base import Ledger
+from keepscore.loading import load_from_events
 from keepscore.reader import Reader
 from keepscore.rehearsal import rehearse
-from keepscore.replay import load_from_events
 from keepscore.windows import span_at
 
 __all__ = ["LedgerAlone", "SortedSets", "defined", "ledger_alone", "sorted_set"]

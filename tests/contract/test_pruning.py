@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 import redis
 
-from keepscore import Board, Leaderboards, pruning, replay
+from keepscore import Board, Leaderboards, loading, pruning
 from keepscore.engines import embedded_ranking, redis_pruning
 from keepscore.engines.base import Ranking
 from keepscore.entries import Entry
@@ -200,7 +200,7 @@ async def test_errors_are_small_with_a_coarse_histogram(run, monkeypatch):
 
 async def test_nobody_is_removed_before_a_checkpoint_tells_of_them(run, monkeypatch):
     """The last checkpoint is of when the board was empty, and each takes up a few events only."""
-    monkeypatch.setattr(replay, "MAX_TAIL", 30)
+    monkeypatch.setattr(loading, "MAX_TAIL", 30)
     monkeypatch.setattr(sqlite, "EVENTS", 30)
     one = board(windows=["daily", "all_time"])
     async with run(one) as lb:

@@ -7,7 +7,7 @@ from collections import Counter
 from keepscore.catalog import LiveBoard
 from keepscore.engines.embedded import EmbeddedEngine
 from keepscore.errors import EngineUnavailable, LedgerAway
-from keepscore.replay import load_engine
+from keepscore.loading import load_engine
 from keepscore.scoring import Event
 from tests.contract import oracle
 from tests.simulation.clients import Request

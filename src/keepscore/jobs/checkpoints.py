@@ -10,8 +10,8 @@ from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Dirty, InProcessEngine
 from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.ledgers.base import Checkpoint, Slot
+from keepscore.loading import fold_for_checkpoint
 from keepscore.pace import Pace, in_order
-from keepscore.replay import fold_for_checkpoint
 
 __all__ = ["Checkpoints"]
 
