@@ -17,7 +17,7 @@ import msgspec
 from keepscore.answers import JobStatus, KeeperRun, KeeperStatus, Revision
 from keepscore.catalog import LiveBoard
 from keepscore.durations import time_of
-from keepscore.errors import InvalidTime, KeepscoreError
+from keepscore.errors import InvalidTime, KeepscoreError, LedgerUnavailable
 from keepscore.jobs.base import SECOND, Job, Parts
 from keepscore.jobs.baselines import Baselines
 from keepscore.jobs.checking import Checking
@@ -61,6 +61,8 @@ class _Task:
         #: What the last run did, if it did something.
         self.done: str | None = None
         self.status = JobStatus(job.name, job.every / SECOND)
+        #: The kinds of errors that were told since it last worked.
+        self._told: set[type[Exception]] = set()
 
     @property
     def _pause(self) -> int:
@@ -84,8 +86,9 @@ class _Task:
                 done = ""
             else:
                 if status.failures:
-                    log.error("the keeper's job %r works again, after %d failures", status.name, status.failures)
+                    log.warning("the keeper's job %r works again, after %d failures", status.name, status.failures)
                 status.failures, status.error = 0, None
+                self._told.clear()
         ended = self._clock()
         status.last_run = _text(ended)
         self.done = done or None
@@ -97,7 +100,8 @@ class _Task:
 
     def _fail(self, exc: Exception) -> None:
         text = str(exc) if isinstance(exc, KeepscoreError) else f"{type(exc).__name__}: {exc}"
-        if self.status.error != text:
+        if type(exc) not in self._told:
+            self._told.add(type(exc))
             log.error("the keeper's job %r failed: %s", self.status.name, text, exc_info=None if isinstance(exc, KeepscoreError) else exc)
         self.status.failures += 1
         self.status.error = text
@@ -220,7 +224,11 @@ class Keeper:
     async def _status(self, task: _Task) -> JobStatus:
         if not task.job.for_leader:
             return task.status
-        kept = await self._parts.ledger.value(f"keeper:{task.job.name}")
+        try:
+            kept = await self._parts.ledger.value(f"keeper:{task.job.name}")
+        except LedgerUnavailable:
+            # Then this process tells what it knows itself.
+            return task.status
         told = None if kept is None else _decode(kept)
         if told is None or (task.status.last_run or "") < (told.last_run or ""):
             return told or task.status

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from keepscore import Board, Entry, Leaderboards, Window
-from keepscore.errors import InvalidTime, LedgerUnavailable, WindowClosed, WindowOpen
+from keepscore.errors import EngineUnavailable, InvalidTime, LedgerUnavailable, WindowClosed, WindowOpen
 from keepscore.ledgers.base import Ledger, Slot
 from keepscore.ledgers.sqlite import SqliteLedger
 from tests.contract import oracle
@@ -370,11 +370,43 @@ async def test_a_snapshot_table_that_is_down_is_tried_again_with_growing_pauses(
         await task.run(task.job.look, clock.now)
         assert (task.status.failures, task.status.error) == (0, None)
         assert len(await archives(lb)) == 1
-        alarms = [record.message for record in caplog.records if record.levelname == "ERROR"]
-        assert alarms == [
-            "the keeper's job 'close' failed: the snapshots are down",
-            "the keeper's job 'close' works again, after 9 failures",
+        told = [(record.levelname, record.message) for record in caplog.records if record.name == "keepscore.keeper"]
+        assert told == [
+            ("ERROR", "the keeper's job 'close' failed: the snapshots are down"),
+            ("WARNING", "the keeper's job 'close' works again, after 9 failures"),
         ]
+
+
+async def test_causes_that_take_turns_are_told_once_each(run, clock, caplog):
+    async with run(Board("b", windows=["daily"], grace="0s")) as lb:
+        task = next(task for task in lb._keeper._tasks if task.job.name == "close")
+        errors = [LedgerUnavailable("it is away"), EngineUnavailable("it does not answer"), LedgerUnavailable("it is still away")]
+
+        async def failing(now):
+            raise errors[task.status.failures % 3]
+
+        async def working(now):
+            return ""
+
+        for call in (*[failing] * 6, working, failing):
+            await task.run(call, clock.now)
+        told = [record.message.partition(": ")[2] for record in caplog.records if record.name == "keepscore.keeper"]
+        assert told == ["it is away", "it does not answer", "", "it is away"]
+
+
+async def test_what_jobs_do_is_told_while_the_ledger_is_away(run, clock):
+    class Away(SqliteLedger):
+        away = False
+
+        async def value(self, name):
+            if self.away:
+                raise LedgerUnavailable("it is away")
+            return await super().value(name)
+
+    async with run(Board("b", windows=["daily"]), ledger=Away) as lb:
+        before = await lb.keeper_status()
+        lb.ledger.away = True
+        assert [job.name for job in (await lb.keeper_status()).jobs] == [job.name for job in before.jobs]
 
 
 # -- revisions, snapshots -----------------------------------------------------------------------------------------------
