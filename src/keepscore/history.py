@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from keepscore.answers import (
 from keepscore.boards import Score
 from keepscore.catalog import LiveBoard
 from keepscore.durations import time_of
-from keepscore.engines.base import Ranking, RankingEngine
+from keepscore.engines.base import Ranking, Rankings
 from keepscore.errors import InvalidPage, UnknownWindow
 from keepscore.guard import check_player
 from keepscore.ledgers.base import Archive, Ledger
@@ -32,11 +33,10 @@ from keepscore.ledgers.openings import Opening
 from keepscore.openings import PlayerPast, player_past
 from keepscore.ordering import Place, percentile
 from keepscore.past import final_archives
-from keepscore.pruning import rankings_of
 from keepscore.scoring import Event, fold_all
 from keepscore.windows import FOREVER, Span, span_of
 
-__all__ = ["MAX_BOARD_EVENTS", "MAX_EVENTS", "MAX_WINDOWS", "board_events", "board_windows", "player_events", "player_history"]
+__all__ = ["MAX_BOARD_EVENTS", "MAX_EVENTS", "MAX_WINDOWS", "Sources", "board_events", "board_windows", "player_events", "player_history"]
 
 #: Events of one answer about a player, and about a board.
 MAX_EVENTS, MAX_BOARD_EVENTS = 1000, 10_000
@@ -46,13 +46,22 @@ MAX_WINDOWS = 1000
 _END = 2**62
 
 
+class Sources(NamedTuple):
+    """Where the windows of a board are looked up at a moment: archives in the ledger, and the rankings that there are elsewhere."""
+
+    ledger: Ledger
+    rankings: Rankings
+    names: Iterable[Ranking]
+    now: int
+
+
 class _Known(NamedTuple):
-    """A window of which something is known: the engine has its ranking, or there is an archive, or both."""
+    """A window of which something is known: there is its ranking, or an archive, or both."""
 
     span: Span
     ranking: Ranking
     archive: Archive | None
-    in_engine: bool
+    is_live: bool
 
     def state(self, now: int) -> WindowState:
         if self.archive is not None:
@@ -60,12 +69,14 @@ class _Known(NamedTuple):
         return "open" if now < self.span.end else "closing"
 
 
-async def _known_windows(ledger: Ledger, engine: RankingEngine, live: LiveBoard, window: str | None) -> list[_Known]:
+async def _known_windows(sources: Sources, live: LiveBoard, window: str | None) -> list[_Known]:
     """The windows with players, the latest start first. O(rankings of the board)."""
     if window is not None and window not in live.board.periods:
         raise UnknownWindow(f"board {live.name!r} has no window {window!r}: it has {', '.join(live.board.periods)}")
-    wholes = {ranking for ranking in await engine.rankings(live.id) if not ranking.segment and window in (None, ranking.window)}
-    archives = {ranking: archive for ranking, archive in (await final_archives(ledger, live.id, window)).items() if not ranking.segment}
+    wholes = {ranking for ranking in sources.names if not ranking.segment and window in (None, ranking.window)}
+    archives = {
+        ranking: archive for ranking, archive in (await final_archives(sources.ledger, live.id, window)).items() if not ranking.segment
+    }
     # Of windows that the definition had once, nobody knows any more when they began.
     spans = {ranking: span for ranking in {*wholes, *archives} if (span := _span(live, ranking)) is not None}
     found = [_Known(span, ranking, archives.get(ranking), ranking in wholes) for ranking, span in spans.items()]
@@ -80,34 +91,30 @@ def _span(live: LiveBoard, ranking: Ranking) -> Span | None:
         return None
 
 
-async def board_windows(
-    ledger: Ledger, engine: RankingEngine, live: LiveBoard, window: str | None, limit: int, offset: int, now: int
-) -> Windows:
+async def board_windows(sources: Sources, live: LiveBoard, window: str | None, limit: int, offset: int) -> Windows:
     """The windows of a board that have players. O(rankings of the board)."""
     _check_limit(limit, MAX_WINDOWS)
     if not 0 <= offset <= 10**15:
         raise InvalidPage(f"offset = {offset} is out of range: 0 to {10**15}")
-    page = (await _known_windows(ledger, engine, live, window))[offset : offset + limit]
+    page = (await _known_windows(sources, live, window))[offset : offset + limit]
 
     async def info(known: _Known) -> WindowInfo:
         span, archive = known.span, known.archive
-        players = (await engine.page(known.ranking, 0, 0)).total if archive is None else archive.players
-        return WindowInfo(span.window, span.id, *_times(span), known.state(now), players)
+        players = (await sources.rankings.page(known.ranking, 0, 0)).total if archive is None else archive.players
+        return WindowInfo(span.window, span.id, *_times(span), known.state(sources.now), players)
 
     return Windows(live.name, list(await asyncio.gather(*map(info, page))))
 
 
-async def player_history(
-    ledger: Ledger, engine: RankingEngine, live: LiveBoard, player: str, window: str | None, limit: int, now: int
-) -> PlayerHistory:
+async def player_history(sources: Sources, live: LiveBoard, player: str, window: str | None, limit: int) -> PlayerHistory:
     """A player's places, window by window. O(windows), and O(events of the player) where some lie beyond the archived standings."""
+    ledger, source, _, now = sources
     check_player(player)
     _check_limit(limit, MAX_WINDOWS)
     name = window or live.board.first_window
-    known = await _known_windows(ledger, engine, live, name)
+    known = await _known_windows(sources, live, name)
     rows = {archive.id: row for archive, row in await ledger.player_archives(live.id, player)} if known else {}
-    wanted = [one.ranking for one in known if one.in_engine and (one.archive is None or one.archive.id not in rows)]
-    source = rankings_of(engine, ledger, live)
+    wanted = [one.ranking for one in known if one.is_live and (one.archive is None or one.archive.id not in rows)]
     live_places = dict(zip(wanted, await asyncio.gather(*(source.place(ranking, player) for ranking in wanted)), strict=True))
     past: PlayerPast | None = None
     history: list[PastPlace] = []

@@ -25,7 +25,7 @@ from keepscore.movement import Movement
 from keepscore.ordering import Place, number_rows, percentile
 from keepscore.past import Past, past_for
 from keepscore.pruning import KeptRankings, rankings_of
-from keepscore.standby import standby_for
+from keepscore.standby import stale_answer
 from keepscore.views import View, check_estimated, check_limit, check_within, rank_kind, since_of
 from keepscore.windows import span_of
 
@@ -303,7 +303,7 @@ class Reader:
         try:
             return await (self._strongly(view, read) if view.strong and self._shared else read(self._source(view)))
         except EngineUnavailable as exc:
-            return await self._stale(view, exc, read)
+            return await stale_answer(self._ledger, view.live, exc, read)
 
     async def _strongly(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """An answer from an engine that has all that was acknowledged, though another server may have taken the place of the last."""
@@ -333,28 +333,13 @@ class Reader:
             try:
                 return await read(self._source(view))
             except EngineUnavailable as exc:
-                return await self._stale(view, exc, read)
+                return await stale_answer(self._ledger, view.live, exc, read)
         with suppress(NotKept):
             return _archived(past, await read(past.strict))
         with suppress(EngineUnavailable, NotKept, InvalidPage):
             if (await self._engine.page(view.ranking, 0, 0)).total:
                 return await read(self._source(view))
         return _archived(past, await read(past))
-
-    async def _stale(self, view: View, error: EngineUnavailable, read: Callable[[Rankings], Awaitable[A]]) -> A:
-        """An answer from the ledger's checkpoint, which says so; there is none for strong boards, and none without a checkpoint."""
-        if view.strong:
-            raise error
-        try:
-            standby = await standby_for(self._ledger, view.live)
-            if standby is None:
-                raise error
-            answer = await read(standby)
-        except LedgerUnavailable:
-            raise error from None
-        answer.stale = True
-        answer.as_of = time_of(standby.taken)
-        return answer
 
     def _source(self, view: View) -> Rankings:
         return rankings_of(self._engine, self._ledger, view.live, self._histograms)

@@ -54,6 +54,9 @@ class Windows(msgspec.Struct):
 
     board: str
     windows: list[WindowInfo]
+    #: Where the engine is away, and this is from the ledger's checkpoint: true, and the moment of that.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class PastPlace(msgspec.Struct, gc=False):
@@ -91,6 +94,9 @@ class PlayerHistory(msgspec.Struct):
     window: str
     history: list[PastPlace]
     best: BestPlace | None
+    #: Where the engine is away, and this is from the ledger's checkpoint: true, and the moment of that.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
 
 
 class RecordedEvent(msgspec.Struct, gc=False):

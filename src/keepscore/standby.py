@@ -5,15 +5,21 @@ They are as old as the checkpoint. A page costs O(offset + limit) with an index 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
+from keepscore.answers import Around, Count, Lookup, PlayerHistory, PlayerPlace, Top, Windows
 from keepscore.boards import MAX_SCORE, RankKind
 from keepscore.catalog import LiveBoard
+from keepscore.durations import time_of
 from keepscore.engines.base import Page, Ranking, Rankings
+from keepscore.errors import EngineUnavailable, LedgerUnavailable
 from keepscore.ledgers.base import Ledger, Order, Slot
 from keepscore.ordering import Place, Ranks, Row
 
-__all__ = ["Standby", "standby_for"]
+__all__ = ["Standby", "stale_answer"]
+
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, Windows, PlayerHistory)
 
 
 class Standby(Rankings):
@@ -21,6 +27,7 @@ class Standby(Rankings):
 
     def __init__(self, ledger: Ledger, live: LiveBoard, taken: int) -> None:
         self._ledger = ledger
+        self._board = live.id
         self._order = Order(live.board.order == "desc", {"first": 1, "last": -1, "player": 0}[live.board.ties])
         #: The moment whose events it includes.
         self.taken = taken
@@ -50,15 +57,33 @@ class Standby(Rankings):
         rows = await self._ledger.checkpoint_page(ranking.board, _slot(ranking), self._order, place.unique - 1, 1)
         return await self.page(ranking, place.unique - (rows != [row]), limit)
 
+    async def rankings(self) -> list[Ranking]:
+        """The rankings that it holds."""
+        return [Ranking(self._board, *slot) for slot in await self._ledger.checkpoint_slots(self._board)]
+
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
         bounds = -MAX_SCORE if low is None else low, MAX_SCORE if high is None else high
         return await self._ledger.checkpoint_count(ranking.board, _slot(ranking), *bounds)
 
 
-async def standby_for(ledger: Ledger, live: LiveBoard) -> Standby | None:
-    """The checkpoint of a board, if there is one that means what the board means."""
-    points = await ledger.checkpoints(live.id)
-    return Standby(ledger, live, points[0].taken) if points and points[0].meaning == live.meaning else None
+async def stale_answer(ledger: Ledger, live: LiveBoard, error: EngineUnavailable, read: Callable[[Standby], Awaitable[A]]) -> A:
+    """An answer from the ledger's checkpoint, which says so; there is none for strong boards, and none without a checkpoint.
+
+    A checkpoint counts only if it means what the board means.
+    """
+    if live.is_strong:
+        raise error
+    try:
+        points = await ledger.checkpoints(live.id)
+        if not points or points[0].meaning != live.meaning:
+            raise error
+        standby = Standby(ledger, live, points[0].taken)
+        answer = await read(standby)
+    except LedgerUnavailable:
+        raise error from None
+    answer.stale = True
+    answer.as_of = time_of(standby.taken)
+    return answer
 
 
 def _slot(ranking: Ranking) -> Slot:

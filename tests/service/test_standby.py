@@ -56,6 +56,8 @@ READS = [
     ("lasts", "top"),
     ("lasts", "players/p1?around=20"),
 ]
+#: What is never cached.
+PAST = [("best", "windows"), ("best", "history/p3?window=daily"), ("times", "history/p5")]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -84,6 +86,10 @@ def shown(service: Service, board: str, path: str) -> dict[str, Any]:
     return body
 
 
+def past_of(service: Service, board: str, path: str) -> dict[str, Any]:
+    return taken(service.client.get(f"/v1/boards/{board}/{path}"))
+
+
 def as_of(service: Service, board: str) -> datetime:
     """The moment of the checkpoint that readers get."""
     return datetime.fromisoformat(shown(service, board, "count").get("as_of", "2000-01-01T00:00:00Z"))
@@ -96,6 +102,7 @@ def plain(body: dict[str, Any]) -> dict[str, Any]:
 def test_reads_come_from_the_checkpoint_and_say_so(away: tuple[Service, RedisServer]) -> None:
     service, redis = away
     before = {read: plain(shown(service, *read)) for read in READS}
+    past = {read: past_of(service, *read) for read in PAST}
     players = {"player_ids": ["p2", "nobody", "p9", "p4"]}
     looked_up = plain(service.post("best", "players/lookup", players).json())
     redis.stop()
@@ -108,10 +115,17 @@ def test_reads_come_from_the_checkpoint_and_say_so(away: tuple[Service, RedisSer
         assert stale["stale"] is True
         assert plain(stale) == body, read
     assert plain(service.post("best", "players/lookup", players).json()) == looked_up
+    for read, body in past.items():
+        stale = past_of(service, *read)
+        assert "stale" not in body
+        assert stale["stale"] is True
+        assert datetime.fromisoformat(stale["as_of"]) >= stopped
+        assert plain(stale) == body, read
     first = shown(service, "best", "top?limit=8")
     second = shown(service, "best", f"top?limit=100&cursor={first['next_cursor']}")
     assert first["standings"] + second["standings"] == shown(service, "best", "top?limit=100")["standings"]
     refused(service.client.get("/v1/boards/prize/top"), 503)
+    refused(service.client.get("/v1/boards/prize/windows"), 503)
     refused(service.client.get("/v1/boards/best/players/nobody"), 404, "nobody")
     # What is submitted meanwhile is in the next checkpoint.
     assert service.post("lasts", "scores", {"player_id": "newcomer", "score": 99}).status_code == 202
