@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from keepscore import Board, Entry, Leaderboards, Window
-from keepscore.errors import EngineUnavailable, InvalidTime, LedgerUnavailable, WindowClosed, WindowOpen
+from keepscore.errors import EngineUnavailable, InvalidTime, LedgerUnavailable, UnknownWindow, WindowClosed, WindowOpen
 from keepscore.ledgers.base import Ledger, Slot
 from keepscore.ledgers.sqlite import SqliteLedger
 from tests.contract import oracle
@@ -433,6 +433,15 @@ async def test_a_revision_is_audited_and_leaves_the_old_one(shop, clock):
         assert (action, board) == ("revise", "b")
         assert msgspec.json.decode(detail)["reason"] == "the score of p001 was lost"
         assert (await lb.revise("b", "daily", "2026-11-15", "again")).number == 3
+
+
+async def test_nothing_is_to_be_revised_where_nobody_scored(shop, clock):
+    async with shop.open(Board("b", windows=["daily"], grace="0s")) as lb:
+        await lb.submit("b", "p", 1)
+        clock.now = MIDNIGHT
+        with pytest.raises(UnknownWindow, match="nobody scored in the daily window 2026-11-10"):
+            await lb.revise("b", "daily", "2026-11-10", "to be sure")
+        assert await archives(lb) == {}
 
 
 @pytest.mark.parametrize("ties", ["first", "player"])

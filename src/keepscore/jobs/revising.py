@@ -5,7 +5,7 @@ from __future__ import annotations
 from keepscore.archiving import Series, archive_folded, bring_together, folded_in
 from keepscore.catalog import LiveBoard
 from keepscore.engines.base import Ranking
-from keepscore.errors import InvalidField, NotKept, WindowOpen
+from keepscore.errors import InvalidField, NotKept, UnknownWindow, WindowOpen
 from keepscore.jobs.base import Parts
 from keepscore.jobs.closing import closes_at
 from keepscore.ledgers.base import Archive, Slot
@@ -36,6 +36,8 @@ async def revise_window(parts: Parts, live: LiveBoard, window: str, window_id: s
     upto = await bring_together(ledger, engine, parts.applier, parts.writer, parts.spool, live)
     folded = await folded_in(ledger, live, [span], upto)
     known = await ledger.archives(live.id, span.window, span.id, "closed")
+    if not known and not any(folded.values()):
+        raise UnknownWindow(f"nobody scored in the {span.window} window {span.id} of board {live.name!r}: there is nothing to correct")
     number = max((archive.number for archive in known if not archive.slot.segment), default=0) + 1
     detail = {"id": live.id, "version": live.version, "window": span.window, "window_id": span.id, "number": number, "reason": reason}
     # Noted before it is done: what was changed must never be without a note.
