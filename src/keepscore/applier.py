@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import groupby
 from typing import NamedTuple
@@ -73,6 +74,8 @@ class Applier:
         #: The incarnation in which the engine was seen to have all of a board, by the board's number; and who looks does so alone.
         self._assured: dict[int, int] = {}
         self._assuring = asyncio.Lock()
+        #: Held while a board is loaded, by its number: several tasks may find at once that it is lost.
+        self._reloading: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def apply(self, plans: Mapping[int, Plan], spool: bool = False) -> Applied:
         """Apply planned events; with `spool`, the engine keeps them for the ledger in the same step."""
@@ -181,7 +184,10 @@ class Applier:
         if live is None:
             return False
         if gap.applied is None and not await self._engine.adopt(live.id, live.board):
-            await self._reload(live)
+            async with self._reloading[live.id]:
+                # Whoever waited finds it loaded.
+                if await self._engine.applied(live.id) is None:
+                    await self._reload(live)
         else:
             await self.catch_up(live)
         return True
@@ -207,7 +213,8 @@ class Applier:
         dropped = await dropped_positions(self._ledger, live) if not shadow else {}
         if any(applied.get(writer, 0) < n for writer, n in dropped.items()):
             # It comes from an old backup, and what it lacks is no longer among the events.
-            await self._reload(live)
+            async with self._reloading[live.id]:
+                await self._reload(live)
             return 0
         if live.board.rollup is not None:
             return await self._catch_up_rollup(live, applied, shadow)

@@ -24,16 +24,15 @@ class Line:
     after they got theirs: the next group waits for as many as there were, but not for long.
     """
 
-    def __init__(self, group: int, lingers: bool) -> None:
+    def __init__(self, group: int) -> None:
         #: Submissions that one group takes up, unless a single request brings more.
         self._group = group
-        self._lingers = lingers
         self._tickets: deque[Ticket] = deque()
         #: Submissions in the line.
-        self._size = 0
-        #: Requests that are expected to come along with those that are there.
+        self.size = 0
+        #: Submissions that are expected to come along with those that are there.
         self._expected = 0
-        #: Requests with which whoever waits for the line is woken.
+        #: Submissions with which whoever waits for the line is woken.
         self._wanted = 1
         self._wake = asyncio.Event()
 
@@ -42,38 +41,40 @@ class Line:
 
     def join(self, ticket: Ticket) -> None:
         """Put a request in line."""
-        if self._size >= MAX_WAITING:
-            raise Overloaded(f"{self._size} submissions are waiting, the most that this service takes on: try again later")
+        if self.size >= MAX_WAITING:
+            raise Overloaded(f"{self.size} submissions are waiting, the most that this service takes on: try again later")
         self._tickets.append(ticket)
-        self._size += len(ticket.submissions)
-        if len(self._tickets) >= self._wanted:
+        self.size += len(ticket.submissions)
+        if self.size >= self._wanted or not ticket.submissions:
             self._wake.set()
 
     def wake(self) -> None:
         """Wake whoever waits for the line, though nobody may be in it."""
         self._wake.set()
 
-    async def wait(self) -> None:
-        """Wait until there is a request."""
-        if not self._tickets:
+    async def wait(self, wanted: int = 1) -> None:
+        """Wait until there are so many submissions, or a request without any."""
+        if self.size < wanted:
+            self._wanted = wanted
             self._wake.clear()
-            await self._wake.wait()
-
-    async def gather(self) -> None:
-        """Let those come along who are on their way."""
-        if self._lingers and LINGER and len(self._tickets) < min(self._expected, self._group):
-            self._wanted = self._expected
-            self._wake.clear()
-            patience = asyncio.get_running_loop().call_later(LINGER, self._wake.set)
             try:
                 await self._wake.wait()
             finally:
-                patience.cancel()
                 self._wanted = 1
+
+    async def gather(self) -> None:
+        """Let those come along who are on their way."""
+        wanted = min(self._expected, self._group)
+        if LINGER and self.size < wanted:
+            patience = asyncio.get_running_loop().call_later(LINGER, self._wake.set)
+            try:
+                await self.wait(wanted)
+            finally:
+                patience.cancel()
         else:
             # Requests that are being read now.
             await asyncio.sleep(0)
-        self._expected = len(self._tickets)
+        self._expected = self.size
 
     def take(self, busy: Set[tuple[int, str]] = frozenset()) -> list[Ticket]:
         """The next group. Of several requests with one key, the later ones wait until the first has its answer, as do `busy` ones."""
@@ -91,5 +92,5 @@ class Line:
             size += len(ticket.submissions)
             group.append(ticket)
         self._tickets.extendleft(reversed(later))
-        self._size -= size
+        self.size -= size
         return group

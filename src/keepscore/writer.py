@@ -35,6 +35,8 @@ __all__ = ["Writer"]
 #: Submissions that one group takes up, unless a single request brings more; and where the engine works on one group while the ledger
 #: records the next, for which there have to be two.
 GROUP, GROUP_OVERLAPPING = 1000, 400
+#: Submissions with which a group is begun beside another: for fewer, what a group takes by itself is more than what is gained.
+WORTHWHILE = 50
 #: Milliseconds after which a submission that has waited is checked once more.
 STALE = 2000
 
@@ -70,7 +72,7 @@ class Writer:
         self._clock = clock
         #: Whether the engine works while this process does something else.
         self._overlaps = not isinstance(engine, InProcessEngine)
-        self._line = Line(GROUP_OVERLAPPING if self._overlaps else GROUP, lingers=not self._overlaps)
+        self._line = Line(GROUP_OVERLAPPING if self._overlaps else GROUP)
         #: One group after the other is applied.
         self._turn = asyncio.Lock()
         #: Whether there are recorded events that the engine could not take yet.
@@ -137,9 +139,9 @@ class Writer:
             await finishing
 
     async def _record_beside(self, finishing: asyncio.Future[None], busy: Set[tuple[int, str]]) -> Group | None:
-        """Record the next group as soon as there is one, while the one before it is finished."""
-        if not self._line:
-            waking = asyncio.ensure_future(self._line.wait())
+        """Record the next group while the one before it is finished, if it is a large one, and else after that."""
+        if self._line.size < WORTHWHILE:
+            waking = asyncio.ensure_future(self._line.wait(WORTHWHILE))
             await asyncio.wait((finishing, waking), return_when=asyncio.FIRST_COMPLETED)
             waking.cancel()
         # Who just got an answer may have more.

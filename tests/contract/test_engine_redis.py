@@ -11,8 +11,9 @@ from keepscore import Leaderboards
 from keepscore.boards import Board
 from keepscore.engines.base import Loaded, Ranking
 from keepscore.engines.redis import RedisEngine
+from keepscore.engines.redis_boards import keys_in
 from keepscore.engines.redis_questions import Questions
-from keepscore.errors import EngineUnavailable
+from keepscore.errors import EngineUnavailable, LedgerUnavailable
 from keepscore.ordering import Row
 from tests.contract.backends import redis_url
 from tests.contract.driving import DAY, NOON, all_time, given, live_board, table
@@ -26,22 +27,71 @@ async def test_two_processes_make_a_lost_board_anew_at_once():
     for engine in (one, two):
         await engine.open(ledger)
         await engine.load(1, live.board, given(Loaded(all_time(live), 0, [Row("a", 1, NOON)], True)), {1: 1})
-    look = two._listed
     looked = []
 
-    async def overtaken(known):
-        found = await look(known)
+    async def overtaken(client, known):
+        found = await keys_in(client, known)
         if not looked:
             looked.append(found)
             await one.promote(1)
         return found
 
-    two._listed = overtaken
-    await two.promote(1)
+    with patch("keepscore.engines.redis_shadows.keys_in", overtaken):
+        await two.promote(1)
     assert looked == [[]]
     for engine in (one, two):
         assert (await table(engine, all_time(live)), await engine.applied(1)) == ([("a", 1, 0)], {1: 1})
         await engine.close()
+
+
+async def test_two_loads_of_one_process_do_not_get_into_each_other_s_way():
+    live = live_board(Board(f"b-{secrets.token_hex(4)}"))
+    engine = RedisEngine(redis_url(), clock=lambda: NOON)
+    await engine.open(secrets.token_hex(4))
+    half, rest = asyncio.Event(), asyncio.Event()
+
+    def loaded(player, score):
+        return Loaded(all_time(live), 0, [Row(player, score, NOON)], True)
+
+    async def older():
+        yield loaded("a", 1)
+        await half.wait()
+        yield loaded("b", 1)
+        rest.set()
+
+    async def newer():
+        yield loaded("a", 2)
+        yield loaded("b", 2)
+        half.set()
+        await rest.wait()
+
+    first = asyncio.create_task(engine.load(1, live.board, older(), {1: 2}))
+    await engine.load(1, live.board, newer(), {1: 4})
+    await first
+    # What was loaded last is what counts.
+    await engine.promote(1)
+    with pytest.raises(EngineUnavailable, match="exchanged meanwhile"):
+        await engine.promote(1)
+    shown = await table(engine, all_time(live)), await engine.applied(1)
+    assert shown in (([("b", 1, 0), ("a", 1, 0)], {1: 2}), ([("b", 2, 0), ("a", 2, 0)], {1: 4}))
+    assert not [key async for key in engine._client._primary.scan_iter(match=f"keepscore:new:*{live.name}*")]
+    await engine.forget(1)
+    await engine.close()
+
+
+async def test_a_load_that_fails_leaves_nothing():
+    live = live_board(Board(f"b-{secrets.token_hex(4)}"))
+    engine = RedisEngine(redis_url(), clock=lambda: NOON)
+    await engine.open(secrets.token_hex(4))
+
+    async def failing():
+        yield Loaded(all_time(live), 0, [Row("a", 1, NOON)], True)
+        raise LedgerUnavailable("it is away")
+
+    with pytest.raises(LedgerUnavailable):
+        await engine.load(1, live.board, failing(), {1: 1})
+    assert not [key async for key in engine._client._primary.scan_iter(match=f"*{live.name}*")]
+    await engine.close()
 
 
 async def test_a_board_with_more_rankings_than_there_are_connections():

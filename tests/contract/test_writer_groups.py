@@ -1,13 +1,17 @@
 import asyncio
+import functools
 import time
 from unittest.mock import patch
 
 import pytest
 
 from keepscore import Board, Entry
+from keepscore.engines.redis import RedisEngine
 from keepscore.errors import InvalidBoard, InvalidScore, KeepscoreError
 from keepscore.ledgers.sqlite import SqliteLedger
-from tests.contract.opened import DAY, NOON, SECOND, CountingLedger, at, differences, recorded, standings
+from keepscore.writer import WORTHWHILE
+from tests.contract.both import own_redis
+from tests.contract.opened import DAY, NOON, SECOND, CountingLedger, at, differences, opened, recorded, standings
 
 
 class GatedLedger(SqliteLedger):
@@ -64,6 +68,34 @@ async def test_nobody_waits_long_for_clients_that_do_not_come_back(run):
             await asyncio.gather(*[lb.submit("b", "alone", n) for n in range(2, 4)])
             assert time.perf_counter() - begun < 0.9
         assert lb.ledger.appended == [10, 1, 2]
+
+
+async def test_what_is_recorded_while_the_engine_is_at_work_is_a_large_group(tmp_path, clock, monkeypatch):
+    async with opened(
+        tmp_path / "b.db", clock, Board("b"), ledger=CountingLedger, engine=functools.partial(RedisEngine, own_redis())
+    ) as lb:
+        gate, reached, apply = asyncio.Event(), asyncio.Event(), lb.engine.apply
+
+        async def slow(batches):
+            reached.set()
+            await gate.wait()
+            return await apply(batches)
+
+        monkeypatch.setattr(lb.engine, "apply", slow)
+        calls = [asyncio.create_task(lb.submit("b", "first", 1))]
+        await reached.wait()
+        calls += [asyncio.create_task(lb.submit("b", f"p{n}", n)) for n in range(WORTHWHILE - 1)]
+        await asyncio.sleep(0.1)
+        assert lb.ledger.appended == [1], "a few wait for those before them"
+        calls.append(asyncio.create_task(lb.submit("b", "last", 99)))
+        for _ in range(200):
+            if len(lb.ledger.appended) == 1:
+                await asyncio.sleep(0.05)
+        assert lb.ledger.appended == [1, WORTHWHILE]
+        assert not any(call.done() for call in calls)
+        gate.set()
+        assert [receipt.score for receipt in await asyncio.gather(*calls)] == [1, *range(WORTHWHILE - 1), 99]
+        assert await differences(lb) == []
 
 
 async def test_one_that_is_refused_does_not_spoil_its_group(run):

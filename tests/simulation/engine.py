@@ -174,7 +174,9 @@ class SimulatedEngine(RankingEngine):
         await self._call(f"load {board.name}", lambda: None)
 
     async def promote(self, board_id: int) -> None:
-        shadow = self._own._shadows[board_id]
+        shadow = self._own._shadows.get(board_id)
+        if shadow is None:
+            raise EngineUnavailable("the rankings were exchanged meanwhile: try again")
         epoch = fingerprint(shadow.board)
 
         def step() -> None:

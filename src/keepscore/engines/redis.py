@@ -20,27 +20,23 @@ from keepscore.engines.layouts import RankingKeys, check_tag, companions, finger
 from keepscore.engines.redis_answers import REPLACED, marks_from, places_from
 from keepscore.engines.redis_answers import unpack as _unpack
 from keepscore.engines.redis_batches import Sent, foreign, other_type, received, send, settled
-from keepscore.engines.redis_boards import KnownBoard, KnownBoards, check_types
+from keepscore.engines.redis_boards import KnownBoard, KnownBoards, check_types, index_scores, keys_in, rankings_in, unlink
 from keepscore.engines.redis_client import Call, RedisClient
 from keepscore.engines.redis_flaws import flaws
-from keepscore.engines.redis_loading import Loader
 from keepscore.engines.redis_pruning import pruned_from, remove_rows
 from keepscore.engines.redis_questions import Questions
+from keepscore.engines.redis_shadows import Shadows
 from keepscore.engines.redis_spool import drop_entries, hold_lock, read_entries, release_lock
 from keepscore.engines.redis_url import parse_redis_url
-from keepscore.errors import EngineUnavailable, InvalidBoard, KeyTaken
+from keepscore.errors import EngineUnavailable, KeyTaken
 from keepscore.keys import check_keys
 from keepscore.ordering import Place, Ranks, Row
 from keepscore.scoring import State
 
 __all__ = ["RedisEngine"]
 
-#: Players that one script call looks at for an index of scores.
+#: Late players that are told at a time.
 CHUNK = 5000
-#: Seconds that such a call, or the exchange of a whole board, may take.
-PATIENCE = 60.0
-#: Milliseconds for which a shadow stays that nobody fills any more.
-SHADOW_TTL = 3_600_000
 #: Commands that are under way at a time.
 TOGETHER = 16
 #: How often a step is tried that others may come in between.
@@ -59,6 +55,7 @@ class RedisEngine(RankingEngine):
         self._client = RedisClient(self.address)
         self._clock = clock
         self._boards = KnownBoards()
+        self._shadows = Shadows(self._client, self._boards)
         self._questions = Questions(self.places)
 
     # -- life -----------------------------------------------------------------------------------------------------------
@@ -103,66 +100,16 @@ class RedisEngine(RankingEngine):
     # -- loading --------------------------------------------------------------------------------------------------------
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int]) -> None:
-        await self._drop_shadow(board_id)
-        self._boards.shadows[board_id] = self._boards.known(board_id, board)
-        known = self._boards.side(board_id, shadow=True)
-        assert known is not None
-        rankings: dict[Ranking, RankingKeys] = {}
-        loader = Loader(self._client, known.marks, known.listed, SHADOW_TTL)
-        try:
-            async for ranking, expiry, rows, _, again in states:
-                keys = rankings.get(ranking)
-                if keys is None:
-                    keys = rankings[ranking] = self._boards.at(known, ranking, shadow=True)
-                await loader.send(keys, expiry, rows, again)
-            await loader.finish()
-        finally:
-            await loader.stop()
-        if board.rank == "dense":
-            for ranking in rankings:
-                await self._index(known, ranking, shadow=True)
-        marks = [part for writer, n in applied.items() for part in (writer, n)]
-        await self._client.command("HSET", known.marks, "epoch", known.epoch, *marks)
-        await self._client.command("PEXPIRE", known.marks, SHADOW_TTL)
-
-    async def _drop_shadow(self, board_id: int) -> None:
-        known = self._boards.side(board_id, shadow=True)
-        if known is not None:
-            keys = [self._boards.prefix + key for key in await self._listed(known)]
-            await self._unlink([known.marks, known.listed, *keys])
-            del self._boards.shadows[board_id]
+        await self._shadows.load(board_id, board, states, applied)
 
     async def promote(self, board_id: int) -> None:
-        known, shadow = self._boards.shadows.get(board_id), self._boards.side(board_id, shadow=True)
-        if known is None or shadow is None:
-            raise EngineUnavailable(f"the rankings of board {board_id} were exchanged meanwhile: try again")
-        new = await self._rankings(shadow)
-        now = self._clock()
-        expiries = [max(1, expiry - now) if expiry else 0 for expiry, _ in new.values()]
-        for _ in range(TRIES):
-            old = await self._listed(known)
-            for _, key in new.values():
-                # Looked up again: another process may have put the same board there since.
-                if key not in old and (size := await self._client.command("ZCARD", key)) and key not in await self._listed(known):
-                    raise InvalidBoard(f"board {known.board.name!r}: {foreign(key, size)}")
-            moves = [
-                name for _, key in new.values() for name in (*(self._boards.prefix + one for one in companions(key)), *companions(key))
-            ]
-            kept = {name for _, key in new.values() for name in companions(key)}
-            gone = [known.late, *(key for key in old if key not in kept)]
-            keys = [known.marks, known.listed, shadow.marks, shadow.listed, *moves, *gone]
-            argument = _pack([len(old) // 3, expiries])
-            if await self._client.run(Call("promote", keys, argument), PATIENCE):
-                del self._boards.shadows[board_id]
-                self._boards.define(board_id, known)
-                return
-        raise EngineUnavailable(f"board {known.board.name!r} could not be exchanged: new rankings came all the time. Try again")
+        await self._shadows.promote(board_id, self._clock())
 
     async def redefine(self, board_id: int, board: Board, expiries: Mapping[Ranking, int]) -> None:
         known = self._boards.known(board_id, board)
         self._boards.define(board_id, known)
         now = self._clock()
-        found = await self._rankings(known)
+        found = await rankings_in(self._client, known)
         for ranking, expiry in expiries.items():
             keys = self._boards.at(known, ranking)
             _, indexed, _, *pruned = await self._entry(known, keys)
@@ -177,28 +124,13 @@ class RedisEngine(RankingEngine):
         mine = known is not None and await self.applied(board_id) is not None
         self._boards.forget(board_id)
         if known is not None and mine:
-            keys = await self._listed(known)
-            await self._unlink([known.marks, known.listed, *keys])
-
-    async def _unlink(self, keys: Sequence[str]) -> None:
-        for start in range(0, len(keys), 1000):
-            await self._client.command("UNLINK", *keys[start : start + 1000], seconds=PATIENCE)
+            keys = await keys_in(self._client, known)
+            await unlink(self._client, [known.marks, known.listed, *keys])
 
     async def _entry(self, known: KnownBoard, keys: RankingKeys) -> list[Any]:
         text = await self._client.command("HGET", known.listed, keys.field)
         entry: list[Any] = [0, False, keys.key] if text is None else _unpack(text)
         return entry
-
-    async def _rankings(self, known: KnownBoard) -> dict[Ranking, tuple[int, str]]:
-        """The rankings that a board's list tells of: when they may be dropped, and their keys."""
-        found = await self._client.command("HGETALL", known.listed)
-        board_id = int(known.epoch.split(":")[1])
-        entries = {Ranking(board_id, *field.decode().split("\0")): _unpack(text) for field, text in found.items()}
-        return {ranking: (entry[0], entry[2]) for ranking, entry in entries.items()}
-
-    async def _listed(self, known: KnownBoard) -> list[str]:
-        """All keys of the rankings that a board's list tells of."""
-        return [name for _, key in (await self._rankings(known)).values() for name in companions(key)]
 
     # -- writing --------------------------------------------------------------------------------------------------------
 
@@ -241,7 +173,7 @@ class RedisEngine(RankingEngine):
             for position in rest[1]:
                 known = self._boards.side(batch.board, batch.shadow)
                 assert known is not None
-                await self._index(known, one.rankings[position - 1], batch.shadow)
+                await index_scores(self._client, known, self._boards.at(known, one.rankings[position - 1]))
         raise EngineUnavailable("the index of scores could not be completed: try again")
 
     def _sent(self, batch: Batch) -> Sent:
@@ -249,7 +181,7 @@ class RedisEngine(RankingEngine):
         if known is None:
             raise Gap(batch.board, None)
         keys = [known.marks, known.listed, known.spool, known.late]
-        return send(batch, known.board, known.epoch, keys, lambda ranking: self._boards.at(known, ranking, batch.shadow))
+        return send(batch, known.board, known.epoch, keys, lambda ranking: self._boards.at(known, ranking))
 
     async def spooled(self, board_id: int, limit: int) -> list[tuple[str, bytes]]:
         known = self._boards.get(board_id)
@@ -288,7 +220,7 @@ class RedisEngine(RankingEngine):
         known = self._boards.side(ranking.board, shadow)
         if known is None:
             raise Gap(ranking.board, None)
-        keys = self._boards.at(known, ranking, shadow)
+        keys = self._boards.at(known, ranking)
         marks = False if upto is None else list(upto.items())
         argument = _pack([known.epoch, keys.form, keys.field, keys.name, player, state or False, marks, returned])
         return bool(await self._client.run(Call("restate", [known.marks, known.listed, known.late, *keys[:3]], argument)))
@@ -304,7 +236,7 @@ class RedisEngine(RankingEngine):
         known = self._boards.side(board_id, shadow)
         if known is None:
             return False
-        keys, rankings = settled({self._boards.at(known, ranking, shadow): players for ranking, players in states.items()})
+        keys, rankings = settled({self._boards.at(known, ranking): players for ranking, players in states.items()})
         argument = _pack([known.epoch, list(upto.items()), list(advanced.items()), rankings])
         done = int(await self._client.run(Call("settle", [known.marks, known.listed, *keys], argument)))
         if done < 0:
@@ -320,14 +252,6 @@ class RedisEngine(RankingEngine):
 
     async def pruned(self, ranking: Ranking) -> Pruned | None:
         return pruned_from(await self._read("pruned", ranking))
-
-    async def _index(self, known: KnownBoard, ranking: Ranking, shadow: bool = False) -> None:
-        """Make the index of a ranking's distinct scores: O(N log N) once, kept up to date from then on."""
-        keys = self._boards.at(known, ranking, shadow)
-        argument = _pack([keys.form, keys.field, keys.name, CHUNK])
-        complete = False
-        while not complete:
-            complete = bool(await self._client.run(Call("index", [known.listed, *keys[:3]], argument), PATIENCE))
 
     # -- reading --------------------------------------------------------------------------------------------------------
 
@@ -377,7 +301,7 @@ class RedisEngine(RankingEngine):
         call = Call(script, [*keys[:3], known.listed, known.marks], argument)
         answer = await self._client.read(call, replica=known.board.consistency == "eventual")
         while answer == b"dense":
-            await self._index(known, ranking)
+            await index_scores(self._client, known, keys)
             answer = await self._client.read(call, replica=False)
         if answer == b"lost":
             raise EngineUnavailable(f"the Redis at {self.address.shown} has lost the rankings of {known.board.name!r}: they are made anew")
@@ -397,7 +321,7 @@ class RedisEngine(RankingEngine):
 
     async def rankings(self, board_id: int) -> list[Ranking]:
         known = self._boards.get(board_id)
-        found = await self._rankings(known) if known else {}
+        found = await rankings_in(self._client, known) if known else {}
         keys = [key for _, key in found.values()]
         sizes = []
         # Each asks through a connection of its own.
@@ -408,7 +332,7 @@ class RedisEngine(RankingEngine):
     async def expire(self, now: int) -> None:
         # Redis drops keys by itself; this is for what is told of them, and for clocks that differ.
         for known in self._boards.all():
-            for ranking, (expiry, key) in (await self._rankings(known)).items():
+            for ranking, (expiry, key) in (await rankings_in(self._client, known)).items():
                 if 0 < expiry <= now:
-                    await self._unlink(companions(key))
+                    await unlink(self._client, companions(key))
                     await self._client.command("HDEL", known.listed, self._boards.at(known, ranking).field)

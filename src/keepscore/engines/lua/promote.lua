@@ -3,10 +3,11 @@
 -- KEYS     watermarks, list of rankings of the board; the same of its shadow; then for each ranking of the shadow its three keys and
 --          the three that they become; then the keys of what there is no more
 -- ARGV[1]  msgpack: {how many rankings the board's list has, the shadow's expiries in milliseconds from now (0: never)}
--- Answers  1, or 0 where the list has changed
+-- Answers  1, 0 where the list has changed, or -1 where there is no such shadow
 -- Cost     O(rankings)
 
 local listed, expiries = unpack(cmsgpack.unpack(ARGV[1]))
+if call('EXISTS', KEYS[3]) == 0 then return -1 end
 if call('HLEN', KEYS[2]) ~= listed then return 0 end
 local at = 5
 for _, expiry in ipairs(expiries) do
