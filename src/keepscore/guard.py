@@ -13,6 +13,7 @@ from keepscore.catalog import LiveBoard, Route
 from keepscore.durations import time_of
 from keepscore.engines.base import Update
 from keepscore.errors import (
+    BadInput,
     InvalidField,
     InvalidPlayer,
     InvalidScore,
@@ -110,8 +111,8 @@ def check_submission(
         assert board.season is not None, "a season by cron has no gaps"
         start, end = (time.isoformat(timespec="seconds") for time in board.season)
         raise WindowClosed(f"board {board.name!r} has no season at {_text(moment)}: its season is from {start} to {end}")
-    if game_id is not None and not 0 < len(game_id.encode("utf-8", "replace")) <= MAX_ID:
-        raise InvalidField(f"game_id = {game_id[:40]!r} is empty or longer than {MAX_ID} bytes")
+    if game_id is not None:
+        _text_of("game_id", game_id, InvalidField)
     if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA:
         raise InvalidField(f"metadata is larger than {MAX_METADATA} bytes of JSON")
     update = live.update_on(route, who, kind, number, moment, now, ranked)
@@ -135,16 +136,16 @@ def check_player(player: object) -> str:
     return _text_of("player_id", player)
 
 
-def _text_of(what: str, text: str) -> str:
+def _text_of(what: str, text: str, error: type[BadInput] = InvalidPlayer) -> str:
     shown = f"{what} = {text[:40]!r}{'…' if len(text) > 40 else ''}"
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise InvalidPlayer(f"{shown} holds half a surrogate pair, which is no character") from None
+        raise error(f"{shown} holds half a surrogate pair, which is no character") from None
     if not 0 < size <= MAX_ID:
-        raise InvalidPlayer(f"{shown} has {size} bytes: give it 1 to {MAX_ID}")
+        raise error(f"{shown} has {size} bytes: give it 1 to {MAX_ID}")
     if any(char < " " or "\x7f" <= char <= "\x9f" for char in text):
-        raise InvalidPlayer(f"{shown} holds a control character")
+        raise error(f"{shown} holds a control character")
     return text
 
 

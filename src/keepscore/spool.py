@@ -14,7 +14,7 @@ import msgspec
 
 from keepscore.catalog import Catalog, LiveBoard
 from keepscore.engines.base import RankingEngine
-from keepscore.errors import LedgerUnavailable
+from keepscore.errors import EngineUnavailable, LedgerUnavailable
 from keepscore.ledgers.base import Ledger
 from keepscore.quiet import Quiet
 from keepscore.scoring import Event
@@ -65,15 +65,24 @@ class Spool:
             raise self.reason or LedgerUnavailable("there is no writer number in reserve: try again")
         return self._spares.pop()
 
-    async def end(self, quiet: Quiet, now: int) -> None:
-        """Bring everything into the ledger and stop spooling, or raise what keeps it from that. Nobody waits for a ledger that is away."""
+    async def end(self, quiet: Quiet, now: int) -> bool:
+        """Stop spooling; answer whether the ledger has everything, or what is kept waits for an engine that went away meanwhile.
+
+        Raises what keeps it from that. Nobody waits for a ledger that is away.
+        """
         await self._ledger.probe(now)
         await self.prepare(now)
-        await self.drain()
-        async with quiet:
+        try:
             await self.drain()
+            async with quiet:
+                await self.drain()
+                self.reason = None
+        except EngineUnavailable as exc:
+            log.warning("the ledger is back; what the engine keeps for it is recorded when that is back, too: %s", exc)
             self.reason = None
+            return False
         log.warning("the ledger is back, and has what was kept for it")
+        return True
 
     async def drain(self) -> None:
         """Record what the engine keeps, in order. Safe to be done by several processes, and to be cut short."""

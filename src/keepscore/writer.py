@@ -267,8 +267,9 @@ class Writer:
 
     async def catch_up(self) -> None:
         """Bring ledger and engine together: what either has and the other lacks, if there is something."""
-        if self._spool.reason is not None:
-            await self._spool.end(self.quiet, self._clock())
+        if self._spool.reason is not None and not await self._spool.end(self.quiet, self._clock()):
+            # What was kept under the present number comes first under it.
+            self._spent = True
         await self._spool.drain()
         for live in list(self._catalog):
             if live.board.rollup is not None:

@@ -117,11 +117,11 @@ def test_with_rankings_in_the_process_one_serves(tmp_path: Path) -> None:
     service = Service(tmp_path, BOARDS, ledger=url)
     try:
         service.submit("games", "alice", 1)
-        for command in (["serve", "--port", str(free_port())], ["migrate"]):
+        for command, word in ((["serve", "--port", str(free_port())], "Redis"), (["migrate"], "stop it first")):
             second = run(*command, "--config", str(service.config), cwd=tmp_path)
             assert second.returncode == 2
             assert len(second.stderr.strip().splitlines()) == 1, second.stderr
-            assert all(word in second.stderr for word in ("in use by the service at", service.url, "Redis")), second.stderr
+            assert all(words in second.stderr for words in ("in use by the service at", service.url, word)), second.stderr
         # Commands find the service that has it open.
         shown = run("top", "games", "--config", str(service.config), cwd=tmp_path)
         assert "alice" in shown.stdout, shown.stderr

@@ -11,7 +11,7 @@ import pytest
 from tests.postgres_servers import PostgresServer
 from tests.redis_servers import RedisServer, single
 from tests.service.redis_places import on, until, verified
-from tests.service.running import Service, refused
+from tests.service.running import Service, refused, run
 
 BOARDS = """
 [server]
@@ -116,5 +116,67 @@ def test_the_process_goes_on_when_the_ledger_is_back(tmp_path: Path, postgres: P
         assert service.get("points", "players/carol")["score"] == acknowledged
         verified(service)
         assert postgres.sql("SELECT sum(amount) FROM events WHERE board = 1 AND player = 'carol'", url).strip() == str(acknowledged)
+    finally:
+        service.stop()
+
+
+def test_the_ledger_comes_back_while_redis_is_away(tmp_path: Path, postgres: PostgresServer, redis: RedisServer) -> None:
+    url = postgres.new_database()
+    service = Service(tmp_path, on(redis.url, BOARDS), ledger=url + "?deadline=2")
+    try:
+        postgres.stop(signal.SIGQUIT)
+        until(lambda: service.post("xp", "increments", {"player_id": "alice", "amount": 5}).json().get("spooled"))
+        # What somebody else has put there is not for the ledger.
+        (key,) = redis.client().scan_iter("*spool*")
+        redis.client().xadd(key, {"foo": "bar"})
+        redis.ask("SAVE")
+        redis.stop()
+        refused(service.post("lasts", "scores", {"player_id": "bob", "score": 1}), 503)
+        postgres.start()
+        until(lambda: service.post("lasts", "scores", {"player_id": "bob", "score": 2}).status_code == 202)
+        assert service.post("xp", "increments", {"player_id": "alice", "amount": 1}).json()["pending"] is True
+        redis.start()
+        until(lambda: service.client.get("/v1/boards/xp/players/alice").json().get("score") == 6)
+        until(lambda: len([row for row in recorded(postgres, url) if "alice" in row]) == 2)
+        assert service.get("lasts", "players/bob")["score"] == 2
+        assert redis.client().xlen(key) == 1
+        verified(service)
+        assert "Traceback" not in service.log.read_text()
+    finally:
+        service.stop()
+
+
+def test_a_ledger_that_is_read_only_is_as_good_as_none(tmp_path: Path, postgres: PostgresServer, redis: RedisServer) -> None:
+    url = postgres.new_database()
+    service = Service(tmp_path, on(redis.url, BOARDS), ledger=url + "?deadline=2")
+    try:
+        service.increment("xp", "alice", 1)
+        name = url.rpartition("/")[2]
+        cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        postgres.sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        postgres.sql(cut)
+        until(lambda: service.post("xp", "increments", {"player_id": "alice", "amount": 1}).json().get("spooled"))
+        before = service.get("xp", "players/alice")["score"]
+        for number in range(1, 4):
+            assert service.post("xp", "increments", {"player_id": "alice", "amount": 1}).json()["score"] == before + number
+        assert "read-only" in refused(service.post("prize", "scores", {"player_id": "alice", "score": 1}), 503)["detail"]
+        postgres.sql(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        postgres.sql(cut)
+        until(lambda: "spooled" not in service.post("xp", "increments", {"player_id": "bob", "amount": 1}).json())
+        assert postgres.sql("SELECT sum(amount) FROM events WHERE player = 'alice'", url) == str(before + 3)
+        verified(service)
+    finally:
+        service.stop()
+
+
+def test_tables_are_brought_up_to_date_beside_a_service_that_shares_them(
+    tmp_path: Path, postgres: PostgresServer, redis: RedisServer
+) -> None:
+    url = postgres.new_database()
+    service = Service(tmp_path, on(redis.url, BOARDS), ledger=url)
+    try:
+        (tmp_path / "elsewhere").mkdir()
+        done = run("migrate", "--ledger", url, cwd=tmp_path / "elsewhere")
+        assert (done.returncode, "up to date" in done.stdout) == (0, True), done.stderr
     finally:
         service.stop()

@@ -11,6 +11,7 @@ from rich.text import Text
 from keepscore.cli.options import Config, Json, Player, Url, cell, new_table, out, print_json, reach
 from keepscore.config import load_settings
 from keepscore.connect import ledger_from_url
+from keepscore.errors import LedgerInUse
 
 __all__ = ["app"]
 
@@ -25,8 +26,13 @@ def migrate(
 ) -> None:
     """Bring the tables of the ledger up to date. The service does that by itself when it starts."""
     settings = load_settings(config, {"ledger.url": ledger})
-    found = ledger_from_url(settings.ledger, shared=settings.engine != "embedded://")
-    before, after = asyncio.run(found.migrate())
+    # Beside services that share it, too.
+    found = ledger_from_url(settings.ledger, shared=True)
+    try:
+        before, after = asyncio.run(found.migrate())
+    except LedgerInUse as exc:
+        user = f"the service at {exc.url}" if exc.url else "another process"
+        raise LedgerInUse(f"the ledger is in use by {user}, which has brought it up to date: stop it first") from exc
     if json:
         return print_json({"before": before, "after": after})
     if before == after:

@@ -20,9 +20,13 @@ PAUSE, PATIENCE = 0.002, 25.0
 
 
 async def read_entries(client: RedisClient, key: str, limit: int) -> list[tuple[str, bytes]]:
-    """The oldest entries of a spool: name and content of each."""
-    found = await client.command("XRANGE", key, "-", "+", "COUNT", limit)
-    return [(name.decode(), fields[b"events"]) for name, fields in found]
+    """The oldest entries of a spool: name and content of each. What somebody else has put there is passed over."""
+    start = b"-"
+    while found := await client.command("XRANGE", key, start, "+", "COUNT", limit):
+        if entries := [(name.decode(), fields[b"events"]) for name, fields in found if b"events" in fields]:
+            return entries
+        start = b"(" + found[-1][0]
+    return []
 
 
 async def drop_entries(client: RedisClient, key: str, names: Sequence[str]) -> None:

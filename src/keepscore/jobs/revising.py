@@ -21,8 +21,8 @@ MAX_REASON = 1000
 async def revise_window(parts: Parts, live: LiveBoard, window: str, window_id: str, reason: str, now: int) -> Archive:
     """Archive a closed window again as the ledger has it now; the answer is the new archive of the whole."""
     ledger, engine = parts.ledger, parts.engine
-    if not reason.strip() or len(reason.encode("utf-8", "replace")) > MAX_REASON:
-        raise InvalidField(f"reason is empty or longer than {MAX_REASON} bytes: say why the standings are corrected")
+    if not reason.strip() or len(reason.encode("utf-8", "replace")) > MAX_REASON or "\0" in reason:
+        raise InvalidField(f"reason is empty, longer than {MAX_REASON} bytes or holds a NUL: say why the standings are corrected")
     name = live.ranking(window, window_id, None, now)
     span = span_of(live.board, name.window, name.window_id)
     if span.end == FOREVER or now < closes_at(live, span):

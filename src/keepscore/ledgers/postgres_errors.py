@@ -6,7 +6,7 @@ import socket
 
 import asyncpg
 
-from keepscore.errors import LedgerFull, LedgerUnavailable
+from keepscore.errors import LedgerAway, LedgerFull, LedgerUnavailable
 
 __all__ = ["DRIVER_ERRORS", "unavailable"]
 
@@ -55,7 +55,9 @@ def unavailable(shown: str, error: BaseException) -> LedgerUnavailable:
         return LedgerFull(f"the disk of the ledger {shown} is full: make room; nothing was recorded")
     for kind, fix in FIXES:
         if isinstance(error, kind):
-            return LedgerUnavailable(f"the PostgreSQL at {shown} {fix.format(text=text)}")
+            # A server that takes nothing from anybody is as good as none.
+            told = LedgerAway if kind is asyncpg.ReadOnlySQLTransactionError else LedgerUnavailable
+            return told(f"the PostgreSQL at {shown} {fix.format(text=text)}")
     for words, fix in WORDS:
         if words in text:
             return LedgerUnavailable(f"the PostgreSQL at {shown} {fix.format(text=text)}")
