@@ -46,6 +46,8 @@ class Applied(NamedTuple):
     failed: dict[int, KeepscoreError]
     #: Rankings of roll-ups that have changed with them.
     rolled_up: set[Ranking]
+    #: Boards that were redefined since they were planned, by number, as they are now.
+    redefined: dict[int, LiveBoard]
 
 
 class _Group(NamedTuple):
@@ -98,8 +100,10 @@ class Applier:
             for board, (live, own, updates, _) in grouped.items()
         ]
         failed: dict[int, KeepscoreError] = {}
+        planned = {board: group.live for board, group in grouped.items()}
+        redefined: dict[int, LiveBoard] = {}
         try:
-            answers = await self._apply_healing(batches, failed)
+            answers = await self._apply_healing(planned, batches, failed, redefined)
         except BaseException:
             self._unheard |= dict.fromkeys(group.live for group in grouped.values())
             raise
@@ -130,15 +134,28 @@ class Applier:
                 except LedgerUnavailable as exc:
                     # Its watermark says what is missing.
                     log.warning("board %r is rolled up when the ledger is back: %s", target.name, exc)
-        return Applied(outcomes, failed, rolled)
+        return Applied(outcomes, failed, rolled, redefined)
 
-    async def _apply_healing(self, batches: list[Batch], failed: dict[int, KeepscoreError]) -> list[list[Outcome]]:
-        """What the engine tells of each batch: nothing of one whose board has `failed` by itself."""
+    async def _apply_healing(
+        self, planned: Mapping[int, LiveBoard], batches: list[Batch], failed: dict[int, KeepscoreError], redefined: dict[int, LiveBoard]
+    ) -> list[list[Outcome]]:
+        """What the engine tells of each batch: nothing of one whose board has `failed` by itself, or was `redefined`."""
         tries = 0
-        while left := [batch for batch in batches if batch.board not in failed]:
+        while left := [batch for batch in batches if batch.board not in failed and batch.board not in redefined]:
+            others = [batch for batch in left if self._current(planned[batch.board]) is not planned[batch.board]]
+            for batch in others:
+                # Another process has seen to it. The rankings may be others: what is recorded is read from the ledger again.
+                current = self._current(planned[batch.board])
+                if batch.spool:
+                    failed[batch.board] = EngineUnavailable(f"board {current.name!r} was redefined meanwhile: send it again")
+                else:
+                    await self.catch_up(current)
+                    redefined[batch.board] = self._current(current)
+            if others:
+                continue
             try:
-                answers = iter(await self._engine.apply(left))
-                return [[] if batch.board in failed else next(answers) for batch in batches]
+                answers = dict(zip([batch.board for batch in left], await self._engine.apply(left), strict=True))
+                return [answers.get(batch.board, []) for batch in batches]
             except Gap as gap:
                 tries += 1
                 if tries > MAX_TRIES:
@@ -148,10 +165,15 @@ class Applier:
                     failed[gap.board] = UnknownBoard("the board was deleted meanwhile")
             except KeyTaken as exc:
                 if len(left) > 1:
-                    return [(await self._apply_healing([batch], failed))[0] for batch in batches]
+                    return [(await self._apply_healing(planned, [batch], failed, redefined))[0] for batch in batches]
                 log.error("%s", exc)
                 failed[left[0].board] = exc
         return [[] for _ in batches]
+
+    def _current(self, live: LiveBoard) -> LiveBoard:
+        """A board as it is defined now."""
+        found = self._catalog.get(live.name)
+        return found if found is not None and found.id == live.id else live
 
     async def assured(self, live: LiveBoard) -> int:
         """See that the engine has what the ledger has of a board, once in each incarnation of the engine, which is answered."""
@@ -201,7 +223,7 @@ class Applier:
         """Apply what the ledger has and the engine (or its shadow of the board) has not; answer how many events that were."""
         for _ in range(MAX_TRIES + 1):
             try:
-                return await self._catch_up(live, shadow)
+                return await self._catch_up(live if shadow else self._current(live), shadow)
             except Gap as gap:
                 if gap.applied is None:
                     raise EngineUnavailable(f"the engine lost board {live.name!r} while it was brought up to date: try again") from gap
@@ -225,6 +247,9 @@ class Applier:
                 for part in (mine[i : i + STEP] for i in range(0, len(mine), STEP)):
                     updates = [live.update(event) for event in part]
                     batch = Batch(live.id, writer, applied.get(writer, 0), part[-1].n, updates, live.board.rank, shadow)
+                    if not shadow and self._current(live) is not live:
+                        # It was redefined meanwhile, and its rankings may be others.
+                        raise Gap(live.id, batch.after)
                     (outcomes,) = await self._engine.apply([batch])
                     applied[writer] = part[-1].n
                     for update, outcome in zip(updates, outcomes, strict=bool(outcomes)):

@@ -55,6 +55,7 @@ class Care:
         """Make the rankings of a board anew from all of its events; until they are whole, readers see the old ones."""
         begun = time.perf_counter()
         live = self._catalog[name]
+        await self._engine.check(live.board, [])
         await self._spool.drain_board(live)
         before = set(await self._engine.rankings(live.id))
         events, players = await self._definitions.rebuild(name, progress)
@@ -93,6 +94,7 @@ class Care:
 
     async def _verify(self, name: str) -> Verification:
         live = self._catalog[name]
+        await self._engine.check(live.board, [])
         await self._spool.drain_board(live)
         return await verify_board(self._ledger, self._engine, live, self._clock(), self._quiet)
 

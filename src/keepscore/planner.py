@@ -26,6 +26,11 @@ class Plan(msgspec.Struct, frozen=True):
     events: Sequence[Event]
     updates: Sequence[Update]
 
+    def on(self, live: LiveBoard) -> Plan:
+        """The same, as its board is defined now."""
+        submission = _redirected(self.submission, live)
+        return Plan(submission, (live, *self.boards[1:]), self.events, self.updates) if submission.route.spans else self
+
 
 class Planner:
     """Plans one group of submissions, in their order, each seeing what the ones before it do to the scores."""
@@ -85,9 +90,7 @@ class Planner:
             raise UnknownBoard(f"board {live.name!r} was deleted and made anew meanwhile: send it again")
         if submission.kind == "increment" and live.board.operator in ("best", "first"):
             raise NotIncrementable(f"board {live.name!r} takes no increments any more: its operator is now {live.board.operator!r}")
-        of, route = submission, live.route(submission.at, submission.segments)
-        update = live.update_on(route, of.player, of.kind, of.amount, of.at, of.received, of.update.ranked)
-        return live, replace(submission, live=live, route=route, update=update)
+        return live, _redirected(submission, live)
 
     async def _amount(self, target: LiveBoard, submission: Submission, own: bool) -> tuple[Kind, int]:
         """What a submission means on a board: kind and amount of the event."""
@@ -142,6 +145,13 @@ class Planner:
             # The engine does not keep everybody.
             state = await restated(self._ledger, target, player, ranking, await self._ledger.positions(target.id))
         return 0 if state is None else state.score
+
+
+def _redirected(of: Submission, live: LiveBoard) -> Submission:
+    """A submission as another definition of its board takes it."""
+    route = live.route(of.at, of.segments)
+    update = live.update_on(route, of.player, of.kind, of.amount, of.at, of.received, of.update.ranked)
+    return replace(of, live=live, route=route, update=update)
 
 
 def _update(target: LiveBoard, submission: Submission, event: Event) -> Update:

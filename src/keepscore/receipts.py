@@ -45,8 +45,8 @@ async def present_receipt(plan: Plan, rankings: Rankings, changes: list[Change])
         if place.error is not None:
             windows[span.window].approximate, windows[span.window].error = True, place.error
     updated = bool(changes) and (changes[0].updated or shown(changes[0].score) != next(iter(windows.values())).score)
-    if changes and changes[0].previous is None and live.board.keep_top is not None:
-        # The engine did not have the player, and cannot say what the score was.
+    if (changes and changes[0].previous is None and live.board.keep_top is not None) or (plan.events and not changes):
+        # The engine did not have the player, or got the event with others that it lacked, and cannot say what the score was.
         updated = live.board.operator == "sum" or next(iter(windows.values())).score == _given(plan)
     answer = _with_headline(plan, windows, updated)
     answer.approximate, answer.error = next((window.approximate, window.error) for window in windows.values())

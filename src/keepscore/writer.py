@@ -231,6 +231,8 @@ class Writer:
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings} | applied.rolled_up)
+            if applied.redefined:
+                plans = {key: plan.on(applied.redefined.get(plan.boards[0].id, plan.boards[0])) for key, plan in plans.items()}
             if applied.failed:
                 tickets = self._settle_failed(group, applied.failed)
             await self._replies.reply(tickets, plans, applied.outcomes, group.spooled)

@@ -282,6 +282,28 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(tmp_path: Path)
         service.stop()
 
 
+def test_workers_that_are_killed_together_are_replaced_together(tmp_path: Path) -> None:
+    service = start(tmp_path, 2)
+    try:
+        service.increment("sums", "alice", 1)
+        before = workers(service)
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: len({*workers(service)} - {*before}) == WORKERS)
+
+        def all_answer() -> bool:
+            with suppress(OSError, http.client.HTTPException):
+                return len({asked(service, "/v1/boards/sums/count")[0] for _ in range(20)}) == WORKERS
+            return False
+
+        until(all_answer, 20)
+        assert service.get("sums", "players/alice")["score"] == 1
+        log = service.log.read_text()
+        assert (log.count("has died"), "Traceback" in log) == (WORKERS, False), log
+    finally:
+        service.stop()
+
+
 def newest(service: Service, board: str) -> tuple[int, str]:
     """The newest version of a board in the ledger, and its order."""
     with closing(sqlite3.connect(f"file:{service.ledger}?mode=ro", uri=True)) as database:

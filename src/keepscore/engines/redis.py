@@ -142,12 +142,14 @@ class RedisEngine(RankingEngine):
         return marks_from(found) if found.get(b"epoch") == known.epoch.encode() else None
 
     async def apply(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
-        calls = [batches] if not self._client.is_cluster else [[batch] for batch in batches]
-        if len(calls) > 1:
-            # Boards lie on several nodes, and none is to be changed where another has a gap.
-            for batch in batches:
-                await self._check_position(batch)
-        return [outcomes for call in calls for outcomes in await self._apply(call)]
+        # Before anything is waited for: what they are made for is what the boards mean now.
+        sent = [self._sent(batch) for batch in batches]
+        if not self._client.is_cluster or len(batches) == 1:
+            return await self._apply(batches, sent)
+        # Boards lie on several nodes, and none is to be changed where another has a gap.
+        for batch in batches:
+            await self._check_position(batch)
+        return [(await self._apply([batch], [one]))[0] for batch, one in zip(batches, sent, strict=True)]
 
     async def _check_position(self, batch: Batch) -> None:
         applied = await self.applied(batch.board, batch.shadow)
@@ -155,8 +157,7 @@ class RedisEngine(RankingEngine):
         if position is None or (position != batch.after and position < batch.upto):
             raise Gap(batch.board, position)
 
-    async def _apply(self, batches: Sequence[Batch]) -> list[list[Outcome]]:
-        sent = [self._sent(batch) for batch in batches]
+    async def _apply(self, batches: Sequence[Batch], sent: list[Sent]) -> list[list[Outcome]]:
         keys = [key for one in sent for key in one.keys]
         argument = _pack([self._clock(), [one.argument for one in sent]])
         for _ in range(TRIES):

@@ -14,7 +14,7 @@ from keepscore.engines.layouts import RankingKeys, board_keys, companions, finge
 from keepscore.engines.redis_answers import unpack
 from keepscore.engines.redis_batches import other_type
 from keepscore.engines.redis_client import Call, RedisClient
-from keepscore.errors import InvalidBoard
+from keepscore.errors import EngineUnavailable, InvalidBoard
 from keepscore.windows import span_at
 
 __all__ = ["PATIENCE", "KnownBoard", "KnownBoards", "check_types", "index_scores", "keys_in", "rankings_in", "unlink"]
@@ -97,6 +97,8 @@ class KnownBoards:
         if found is None:
             if len(self._keys) >= REMEMBERED:
                 self._keys.clear()
+            if ranking.window not in known.board.periods:
+                raise EngineUnavailable(f"board {known.board.name!r} has no window {ranking.window!r} any more: try again")
             found = self._keys[ranking] = keys_of(known.board, ranking)
         return found
 

@@ -32,35 +32,46 @@ def run_workers(settings: Settings, started: Callable[[str], None]) -> None:
     stopping = threading.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: stopping.set())
-    workers: list[BaseProcess] = []
+    workers: list[_Worker] = []
     try:
         # The first one defines the boards and fills the engine; the others find all of it there.
         while len(workers) < settings.workers and not stopping.is_set():
-            worker, ready = _start(settings, len(workers))
+            worker = _Worker(settings, len(workers))
             workers.append(worker)
-            while not ready.wait(PAUSE) and not stopping.is_set():
-                if not worker.is_alive():
+            while not worker.ready.wait(PAUSE) and not stopping.is_set():
+                if worker.process.is_alive():
+                    continue
+                if len(workers) == 1:
                     raise ConfigError("the service could not be started: the reason is told above")
+                worker = workers[-1] = worker.replaced()
         if not stopping.is_set():
             started(f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{settings.port}")
         while not stopping.wait(PAUSE):
-            for number, worker in enumerate(workers):
-                if not worker.is_alive():
-                    log.error("worker %d has died (exit code %s) and is replaced", number + 1, worker.exitcode)
-                    workers[number], _ = _start(settings, number)
+            workers = [worker if worker.process.is_alive() else worker.replaced() for worker in workers]
     finally:
         for worker in workers:
-            worker.terminate()
+            worker.process.terminate()
         for worker in workers:
-            worker.join(GRACE)
-            worker.kill()
+            worker.process.join(GRACE)
+            worker.process.kill()
 
 
-def _start(settings: Settings, number: int) -> tuple[BaseProcess, Event]:
-    ready = _context.Event()
-    worker = _context.Process(target=_work, args=(settings._replace(workers=1), ready), name=f"keepscore-{number + 1}")
-    worker.start()
-    return worker, ready
+class _Worker:
+    """A process that serves."""
+
+    def __init__(self, settings: Settings, number: int) -> None:
+        self._settings = settings
+        self._number = number
+        #: Set when it serves. It has to stay while the process is being started.
+        self.ready = _context.Event()
+        work = settings._replace(workers=1), self.ready
+        self.process: BaseProcess = _context.Process(target=_work, args=work, name=f"keepscore-{number + 1}")
+        self.process.start()
+
+    def replaced(self) -> _Worker:
+        """Another one in the place of this one, which has died."""
+        log.error("worker %d has died (exit code %s) and is replaced", self._number + 1, self.process.exitcode)
+        return _Worker(self._settings, self._number)
 
 
 def _work(settings: Settings, ready: Event) -> None:
