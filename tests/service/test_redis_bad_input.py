@@ -275,6 +275,19 @@ def test_a_board_on_a_key_that_holds_something_else(service: Service) -> None:
     assert open_redis().ask("GET", "lb:somebody") == b"mine"
 
 
+def test_a_key_that_is_overwritten_by_something_else(service: Service, tmp_path: Path) -> None:
+    service.define("mine", windows={"all_time": {"key": "lb:mine"}})
+    service.submit("mine", "alice", 1)
+    open_redis().ask("SET", "lb:mine", "theirs")
+    for command in (["verify", "mine"], ["verify", "mine", "--repair"], ["rebuild", "mine"]):
+        done = run(*command, "--url", service.url, cwd=tmp_path)
+        assert done.returncode == 2
+        has(done.stderr, "mine", "'lb:mine'", "string", "rename")
+    open_redis().ask("DEL", "lb:mine")
+    assert run("rebuild", "mine", "--url", service.url, cwd=tmp_path).returncode == 0
+    assert service.get("mine", "top")["standings"][0]["score"] == 1
+
+
 def test_a_password_never_reaches_the_log(tmp_path: Path) -> None:
     server = locked_redis()
     service = Service(tmp_path, on(server.url.removesuffix("/0") + "/5?deadline=0.3", '[[board]]\nname = "one"\n'))
