@@ -128,15 +128,15 @@ class Writer:
         """Write a group and, where the engine works elsewhere, all further ones, each recorded while the one before it is applied."""
         recorded = await self._record(self._line.take())
         finishing: asyncio.Future[None] | None = None
-        while recorded is not None:
+        while recorded is not None and self._overlaps and not self._unsure and not recorded.spooled:
             earlier, finishing = finishing, asyncio.ensure_future(self._finish(recorded))
             if earlier is not None:
                 await earlier
-            if not self._overlaps or self._unsure or recorded.spooled:
-                break
             recorded = await self._record_beside(finishing, recorded.keys)
         if finishing is not None:
             await finishing
+        if recorded is not None:
+            await self._finish(recorded)
 
     async def _record_beside(self, finishing: asyncio.Future[None], busy: Set[tuple[int, str]]) -> Group | None:
         """Record the next group while the one before it is finished, if it is a large one, and else after that."""
