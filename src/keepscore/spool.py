@@ -81,7 +81,7 @@ class Spool:
             log.warning("the ledger is back; what the engine keeps for it is recorded when that is back, too: %s", exc)
             self.reason = None
             return False
-        log.warning("the ledger is back, and has what was kept for it")
+        log.warning("the ledger is back, and has what the engine kept for it")
         return True
 
     async def drain(self) -> None:

@@ -256,7 +256,7 @@ async def test_what_waits_while_a_board_gets_decay_is_taken_by_the_new_definitio
 
         async def late(name: str, kind: Kind, amount: int) -> Receipt:
             """Submit what was checked by the old definition."""
-            submission = check_submission(olds[name], "a", kind, amount, NOON)
+            submission = check_submission(olds[name], "a", kind, amount, NOON, ranked=True)
             answer = asyncio.get_running_loop().create_future()
             receipt: Receipt = await lb._writer.submit(Ticket([(0, submission)], [], None, True, False, answer))
             return receipt
@@ -266,8 +266,9 @@ async def test_what_waits_while_a_board_gets_decay_is_taken_by_the_new_definitio
         with pytest.raises(InvalidScore, match="amount = -5 is outside the bounds of board 'wait-last'"):
             await late("wait-last", "increment", -5)
         assert (await late("wait-sum", "increment", 5)).score == 5
-        # Nothing looks at the score of such a submission again; it is worth nothing.
-        assert (await late("wait-best", "score", -5)).score == 0
+        with pytest.raises(InvalidScore, match="score = -5 is outside the bounds of board 'wait-best'"):
+            await late("wait-best", "score", -5)
+        assert (await late("wait-best", "score", 7)).score == 7
         assert all([(await lb.verify(board.name)).ok for board in boards])
 
 

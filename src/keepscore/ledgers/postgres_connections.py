@@ -196,7 +196,7 @@ class Connections:
         url = None
         if await connection.fetchval(self._queries["table_exists"], "ledger"):
             url = (await connection.fetchval(self._queries["value"], "url") or b"").decode() or None
-        user = f"the service at {url}: name it with --url" if url else "another process: stop it first"
+        user = f"the service at {url}: name it with --url" if url else "another process: stop it first, or wait a moment if it was killed"
         why = "" if self._shared else ". Rankings in the process (embedded://) are for one; with an engine on Redis, many may share it"
         return LedgerInUse(f"the ledger {self.address.shown} is in use by {user}{why}", url)
 
