@@ -5,13 +5,19 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: run test faults lint check bench bench-redis bench-postgres bench-close sync format clean
+.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-waits sync docs format clean
+
+help:                  ## List what can be made.
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
 	$(BIN)/keepscore serve --config examples/demo.toml
 
 test: .venv/tested     ## Run all tests, two files at a time.
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-fast: .venv/tested   ## Run the tests that need no server, in under a minute.
+	$(BIN)/python -m pytest -n 2 tests/unit src
 
 faults: .venv/tested   ## Kill, cut and stop everything under load for ten minutes; prints what was survived.
 	$(BIN)/python -m tests.faults --minutes 10
@@ -21,6 +27,7 @@ lint: .venv/linted     ## Check style, types and the direction of imports.
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/write_sync.py --check
+	$(BIN)/python tools/write_docs.py --check
 	$(BIN)/lint-imports --no-cache
 
 check: lint test
@@ -40,8 +47,22 @@ bench-postgres: .venv/benched   ## Measure the ledger in PostgreSQL, with the en
 bench-close: .venv/benched .venv/tested   ## Measure how long clients wait while a window of a million players is closed, and archives beside bare inserts.
 	$(BIN)/python -m benchmarks.closing
 
-sync: .venv/linted     ## Write src/keepscore/sync.py anew from the async library.
+bench-edge: .venv/benched   ## Measure the HTTP layer beside raw ASGI and Starlette, on one constant answer; and what the metrics cost.
+	@command -v wrk >/dev/null || { echo "make bench-edge needs wrk: apt-get install wrk"; exit 1; }
+	$(BIN)/python -m benchmarks.edge
+
+bench-access: .venv/benched   ## Measure what a key and limits cost, on single writes and rank reads.
+	@command -v wrk >/dev/null || { echo "make bench-access needs wrk: apt-get install wrk"; exit 1; }
+	$(BIN)/python -m benchmarks.access
+
+bench-waits: .venv/benched   ## Measure how long others wait at most while a batch, an import or the keeper is at work.
+	$(BIN)/python -m benchmarks.waits
+
+sync: .venv/linted     ## Write the blocking library and client anew from the async ones.
 	$(BIN)/python tools/write_sync.py
+
+docs: .venv/linted     ## Write the tables of board fields in docs/configuration.md from the source.
+	$(BIN)/python tools/write_docs.py
 
 format: .venv/linted
 	$(BIN)/ruff check --fix .
@@ -55,7 +76,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable .
+	$(PIP) --editable '.[client]'
 	@touch $@
 
 .venv/tested: .venv/installed

@@ -47,7 +47,7 @@ class Benchmark:
         self.progress = progress
 
     def lines(self) -> list[Line]:
-        """All lines of the table."""
+        """Measure all lines of the table."""
         self._note("filling a ledger")
         ledger = self.folder / "bench.db"
         boards = [(Board(name, operator="last", windows=WINDOWS), n) for name, n in (("large", self.players), ("small", SMALL))]
@@ -124,7 +124,7 @@ class Benchmark:
         ]
 
     def _crowded(self) -> list[Line]:
-        """The worst case: every player is in each of four windows."""
+        """Measure the worst case: every player is in each of four windows."""
         self._note("all players in every window")
         ledger = self.folder / "crowded.db"
         fill(ledger, [(Board("large", operator="last", windows=list(WINDOWS)), self.players)], age=0)

@@ -16,7 +16,7 @@ INSERT = "INSERT INTO events VALUES (1, 1, ?, ?, 'score', ?, ?, ?, NULL, NULL, N
 
 
 def rows_per_second(path: Path, existing: int, seconds: float, indexed: bool, batch: int = 100) -> float:
-    """Durable rows/s in batches into a table that has some rows already, with or without an index by player."""
+    """Count durable rows/s in batches into a table that has some rows already, with or without an index by player."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")

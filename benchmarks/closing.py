@@ -16,17 +16,17 @@ import asyncpg
 import uvloop
 from rich.console import Console
 from rich.progress import Progress
-from tests.postgres_servers import shared_postgres
+from tests.support.postgres_servers import shared_postgres
 
 from benchmarks.players import fill
 from benchmarks.report import Line, show
 from keepscore import Board, Leaderboards, Window
-from keepscore.archiving import Series, archive_folded
-from keepscore.catalog import LiveBoard
 from keepscore.connect import ledger_from_url
-from keepscore.engines.base import Ranking
-from keepscore.ledgers.base import BoardRecord
-from keepscore.scoring import State
+from keepscore.domain.scoring import State
+from keepscore.lifecycle.archiving import Series, archive_folded
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.storage.engines.base import Ranking
+from keepscore.storage.ledgers.boards import BoardRecord
 
 DAY = 86_400_000
 CHUNK = 1000
@@ -55,14 +55,14 @@ def main() -> None:
 
 
 async def close_under_load(path: Path, players: int) -> list[Line]:
-    """The longest time that a client waits for a submission and a read: in calm, while a day is closed, and while the board is reset."""
+    """Return how long a client waits at most for a submission and a read: in calm, while a day is closed, and while the board is reset."""
     ahead = 0
 
     def clock() -> int:
         return time.time_ns() // 1_000_000 + ahead
 
     async with Leaderboards.open(f"sqlite:///{path}", clock=clock) as lb:
-        closing = next(task.job for task in lb._keeper._tasks if task.job.name == "close")
+        closing = lb.runtime.keeper.job("close")
         # As the service does it: what is there stays, and is not looked through for garbage again and again.
         gc.collect()
         gc.freeze()
@@ -73,7 +73,7 @@ async def close_under_load(path: Path, players: int) -> list[Line]:
         busy = await watched(lb, closing.run(clock()))
         took = time.perf_counter() - began
         began = time.perf_counter()
-        reset = await watched(lb, lb.reset("large"))
+        reset = await watched(lb, lb.admin.reset("large"))
         reset_took = time.perf_counter() - began
     return [
         Line(f"longest wait of a client, {players:,} players, nothing closed", f"{calm * 1000:.1f} ms", 1.0),
@@ -83,7 +83,7 @@ async def close_under_load(path: Path, players: int) -> list[Line]:
 
 
 async def watched(lb: Leaderboards, work: Awaitable[Any]) -> float:
-    """The longest that a client waits while something is done."""
+    """Return how long a client waits at most while something is done."""
     doing = asyncio.ensure_future(work)
     longest, n = 0.0, 0
     while not doing.done():
@@ -96,7 +96,7 @@ async def watched(lb: Leaderboards, work: Awaitable[Any]) -> float:
 
 
 async def archive_everybody(folder: Path, rows: int) -> list[Line]:
-    """Rows a second into an archive, beside a bare bulk insert of the same rows in the same database."""
+    """Measure rows a second into an archive, beside a bare bulk insert of the same rows in the same database."""
     live = LiveBoard(BoardRecord(1, 1, Board("b", windows={"daily": Window(archive="all")}), 1))
     ranking = Ranking(1, "daily", "2026-11-15", "")
     states = {f"p{n}": State(n * 7919 % 10**7, n) for n in range(rows)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import uvloop
 
-from keepscore.web.serve import make_server
+from keepscore.service.serve import make_server
 
 BODY = b'{"player_id":"p123456","rank":1234,"score":1500,"total_players":1000000,"percentile":99.87}'
 HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(BODY))]

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 from sortedcontainers import SortedList
 
-from keepscore.engines.ladder import Ladder
+from keepscore.storage.engines.embedded.ladder import Ladder
 
 PACK = struct.Struct(">QQ").pack
 
 
 def compare(players: int, operations: int = 50_000) -> dict[str, tuple[float, float]]:
-    """Microseconds of (ladder, sortedcontainers) for each operation."""
+    """Measure the microseconds of (ladder, sortedcontainers) for each operation."""
     chance = random.Random(1)
     keys = [_key(chance, i) for i in range(players)]
     ladder, plain = Ladder(keys, _score), SortedList(keys)

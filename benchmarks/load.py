@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 CONNECTIONS = 32
@@ -25,7 +26,7 @@ class Load(NamedTuple):
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Find a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -33,7 +34,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: list[str], url: str) -> Iterator[float]:
-    """A process until the end of the block; gives the seconds that it took to answer."""
+    """Run a process until the end of the block; yield the seconds that it took to answer."""
     begun = time.perf_counter()
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
@@ -51,12 +52,13 @@ def running(command: list[str], url: str) -> Iterator[float]:
         process.wait(60)
 
 
-def wrk(url: str, seconds: int, lua: str = "") -> Load:
+def wrk(url: str, seconds: int, lua: str = "", headers: Mapping[str, str] = MappingProxyType({})) -> Load:
     """Load a URL with 32 connections for some seconds."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "requests.lua"
         script.write_text(lua or "request = function() return wrk.format() end")
-        command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script), url]
+        command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
+        command += [word for name, value in headers.items() for word in ("-H", f"{name}: {value}")] + [url]
         out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     requests = re.search(r"Requests/sec:\s+([\d.]+)", out)
     assert requests is not None, out

@@ -9,9 +9,9 @@ import sys
 from collections.abc import AsyncIterator
 
 from keepscore import Board
-from keepscore.engines.base import Loaded, Ranking
-from keepscore.engines.embedded import EmbeddedEngine
-from keepscore.ordering import Row
+from keepscore.domain.ordering import Row
+from keepscore.storage.engines.base import Loaded, Ranking
+from keepscore.storage.engines.embedded.engine import EmbeddedEngine
 
 
 async def bytes_a_player(players: int) -> float:

@@ -35,7 +35,7 @@ class Other:
 
 
 def libraries() -> dict[str, list[str]]:
-    """The commands that start each library; installs what is not there yet. Without node there is one less."""
+    """Return the commands that start each library; install what is missing. Without node there is one less."""
     python = CACHE / "python" / "bin" / "python"
     if not _installed("python", PYTHON_PACKAGES):
         subprocess.run([sys.executable, "-m", "venv", "--clear", CACHE / "python"], check=True)
@@ -64,7 +64,7 @@ def _note_installed(name: str, packages: list[str]) -> None:
 
 @contextmanager
 def started(name: str, command: list[str], port: int, key: str, players: int) -> Iterator[Other]:
-    """A library on the sorted set of that key, until the end of the block."""
+    """Run a library on the sorted set of that key, until the end of the block."""
     environment = {**os.environ, "NODE_PATH": str(CACHE / "node" / "node_modules")}
     process = subprocess.Popen(
         [*command, str(port), key, str(players)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

@@ -17,7 +17,7 @@ WINDOWS = {"all_time": {}, "daily": {"ttl": "2d"}, "weekly": {"ttl": "14d"}, "mo
 
 
 def fill(path: Path, boards: list[tuple[Board, int]], age: int = MONTH, seed: int = 1) -> None:
-    """A ledger at `path` with boards of so many players, `p0`, `p1`, …, each with one random score, `age` ago on average."""
+    """Write a ledger at `path` with boards of so many players, `p0`, `p1`, …, each with one random score, `age` ago on average."""
     asyncio.run(_define(path, [board for board, _ in boards]))
     chance = random.Random(seed)
     now = time.time_ns() // 1_000_000

@@ -13,10 +13,10 @@ import asyncpg
 
 from benchmarks.players import MONTH
 from keepscore import Board, Entry, Leaderboards
-from keepscore.answers import Rebuild
-from keepscore.keeper import Keeper
-from keepscore.ledgers.postgres_schema import make_partitions
-from keepscore.ledgers.queries import named_queries
+from keepscore.domain.results.standings import Rebuild
+from keepscore.lifecycle.keeper import Keeper
+from keepscore.storage.ledgers.postgres.schema import make_partitions
+from keepscore.storage.ledgers.queries import named_queries
 
 BATCH = 100
 #: Batches that are under way at a time.
@@ -41,7 +41,7 @@ def _now() -> int:
 
 
 async def _batches(send: Callable[[int], Awaitable[None]], seconds: float, senders: int) -> float:
-    """Rows a second, in batches of which several may be under way."""
+    """Count rows a second, in batches several of which may be under way."""
     begun, done = time.perf_counter(), 0
 
     async def sender(number: int) -> None:
@@ -76,7 +76,7 @@ class BareRows:
             await connection.close()
 
     async def rows(self, seconds: float, connections: int) -> float:
-        """Durable rows a second, a transaction for each batch."""
+        """Count durable rows a second, a transaction for each batch."""
         return await _batches(self._insert, seconds, connections)
 
     async def _insert(self, number: int) -> None:
@@ -100,7 +100,7 @@ class LibraryRows:
         self._chance = random.Random(2)
 
     async def rows(self, seconds: float) -> float:
-        """Rows a second."""
+        """Count rows a second."""
         return await _batches(self._submit, seconds, IN_FLIGHT)
 
     async def _submit(self, number: int) -> None:
@@ -112,7 +112,7 @@ class LibraryRows:
 
 
 async def fill_postgres(url: str, board: Board, players: int, age: int = MONTH) -> None:
-    """A ledger with a board of so many players, each with one random score, `age` ago on average, in the order in which they came."""
+    """Write a ledger with a board of so many players, each with one random score, `age` ago on average, in the order in which they came."""
     async with Leaderboards.open(url, boards=[board]):
         pass
     connection = await asyncpg.connect(url)
@@ -133,4 +133,4 @@ async def rebuild(ledger: str, engine: str, board: str) -> Rebuild:
     """Rebuild a board on Redis. The checkpoint that a ledger filled by hand lacks is not made meanwhile."""
     with patch.object(Keeper, "start", lambda self: None):
         async with Leaderboards.open(ledger, engine) as leaderboards:
-            return await leaderboards.rebuild(board)
+            return await leaderboards.admin.rebuild(board)

@@ -15,8 +15,8 @@ from pathlib import Path
 import uvloop
 from rich.console import Console
 from rich.progress import Progress
-from tests.postgres_servers import PostgresServer
-from tests.redis_servers import RedisServer
+from tests.support.postgres_servers import PostgresServer
+from tests.support.redis_servers import RedisServer
 
 from benchmarks.load import Load, free_port, running, wrk
 from benchmarks.players import WINDOWS
@@ -30,6 +30,8 @@ from keepscore import Board, Leaderboards
 LARGE = Board("large", windows=WINDOWS)
 #: The same with bounds, so that score and time share one number in Redis.
 BOUNDED = Board("bounded", windows=WINDOWS, min_score=0, max_score=10_000_000, resolution="1m")
+#: What says that a body is JSON.
+JSON = {"Content-Type": "application/json"}
 #: Seconds that a rebuild of a million players may take.
 LIMIT = 20
 #: How often the time from acknowledgement to being visible elsewhere is measured.
@@ -67,11 +69,11 @@ class Benchmark:
         self.engine = f"{redis.url}?deadline=60"
 
     def lines(self) -> list[Line]:
-        """All lines of the table."""
+        """Measure all lines of the table."""
         return [*uvloop.run(self._rows()), *self._over_http(), *self._sightings(), *uvloop.run(self._rebuild())]
 
     async def _rows(self) -> list[Line]:
-        """Batches through the library beside the same rows through bare asyncpg."""
+        """Measure batches through the library beside the same rows through bare asyncpg."""
         bare = await BareRows.open(self.postgres.new_database(), self.players)
         rates = []
         async with Leaderboards.open(self.ledger, self.engine, [BOUNDED, LARGE]) as leaderboards:
@@ -104,7 +106,7 @@ class Benchmark:
             yield url
 
     def _over_http(self) -> list[Line]:
-        """Single writes with rank beside a constant answer."""
+        """Measure single writes with rank beside a constant answer."""
         constant = f"http://127.0.0.1:{(port := free_port())}/"
         last = self.players - 1
         with running([sys.executable, "-m", "benchmarks.constant", str(port)], constant), self._service(2) as service:
@@ -126,7 +128,7 @@ class Benchmark:
         return [Line(name, f"{rate:,.0f}/s of {base:,.0f}, P99 {tail:.1f} ms", statistics.median(ratios))]
 
     def _sightings(self) -> list[Line]:
-        """From an acknowledgement to the moment in which another process shows it, in its (cached) top page and to the player."""
+        """Measure the time from an acknowledgement until another process shows it, in its (cached) top page and to the player."""
         self.note("acknowledged and seen elsewhere")
         lines = []
         with self._service(1) as here, self._service(1) as there:
@@ -153,16 +155,16 @@ class Benchmark:
         return lines
 
     def note(self, text: str) -> None:
-        """Tell what is done."""
+        """Print what is done."""
         self._progress.console.print(text, style="dim")
 
 
 def _seen_after(here: str, there: str, target: str, score: int) -> float:
-    """Seconds from the answer to a submission to the first answer of another process that shows it."""
+    """Count the seconds from the answer to a submission to the first answer of another process that shows it."""
     player = f"seen{score}"
     with contextlib.closing(_connection(here)) as writing, contextlib.closing(_connection(there)) as reading:
         reading.connect()
-        writing.request("POST", "/v1/boards/large/scores", json.dumps({"player_id": player, "score": score}))
+        writing.request("POST", "/v1/boards/large/scores", json.dumps({"player_id": player, "score": score}), JSON)
         answer = writing.getresponse()
         assert answer.status == 200, answer.read()
         answer.read()

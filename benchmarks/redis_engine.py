@@ -18,17 +18,18 @@ import redis
 import uvloop
 from rich.console import Console
 from rich.progress import Progress
-from tests.redis_servers import RedisServer
+from tests.support.redis_servers import RedisServer
 
 from benchmarks import others
 from benchmarks.load import Load, free_port, running, wrk
 from benchmarks.players import fill
-from benchmarks.redis_jobs import BATCH, CALLERS, Bare, InLibrary, OnEngine, bytes_of, layouts
+from benchmarks.quiet import BUSY_CORES, Quiet
+from benchmarks.redis_jobs import BATCH, CALLERS, Bare, ByOperator, InLibrary, OnEngine, bytes_of, layouts
 from benchmarks.report import Line, at_least, show
 from benchmarks.servers import tuned_redis
 from benchmarks.wrk_scripts import RANK, WRITE, lua
 from keepscore import Board, Leaderboards
-from keepscore.engines.redis import RedisEngine
+from keepscore.storage.engines.redis.engine import RedisEngine
 
 #: A job: players a second, measured for some seconds.
 Job = Callable[[float], Awaitable[float]]
@@ -38,6 +39,8 @@ SLICES = 3
 READS = ("ranks", "lookups", "unawaited")
 #: The board of the library and of the service.
 LARGE = Board("large", windows=["all_time"], ties="player")
+#: Boards that differ in the operator only.
+BY_OPERATOR = [Board(name, operator=name, windows=["daily", "all_time"]) for name in ("best", "sum")]
 
 
 def main() -> None:
@@ -46,6 +49,7 @@ def main() -> None:
     parser.add_argument("--players", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--patience", type=int, default=120, help="seconds in all for which measurements are repeated that others disturb")
     options = parser.parse_args()
     with Progress(console=Console(stderr=True)) as progress, tempfile.TemporaryDirectory() as folder, tuned_redis() as (server, what):
         benchmark = Benchmark(Path(folder), server, options, progress)
@@ -66,9 +70,10 @@ class Benchmark:
         self._progress = progress
         #: What each job reached in each round.
         self._rates: dict[str, list[float]] = {}
+        self._quiet = Quiet(options.patience)
 
     async def lines(self) -> list[Line]:
-        """All lines of the table but those of the service."""
+        """Measure all lines of the table but those of the service."""
         self.note("installing other libraries")
         commands = others.libraries()
         self.note("filling Redis")
@@ -81,7 +86,7 @@ class Benchmark:
         await plain.fill(self.players)
         await indexed.fill(self.players)
         self.note("indexing scores, for ranks of every kind")
-        await engine.places(indexed.ranking, ["p0"])
+        await engine.places(indexed.ranking, ["p0"], "dense")
         self.note("filling a ledger")
         await asyncio.to_thread(fill, self.ledger, [(LARGE, self.players)])
         jobs: dict[str, Job] = {
@@ -103,14 +108,18 @@ class Benchmark:
             jobs["ranks"] = lambda seconds: plain.places(seconds, "unique")
             jobs["all ranks"] = indexed.places
             self.note("loading the library's board")
-            async with Leaderboards.open(f"sqlite:///{self.ledger}", self.server.url) as leaderboards:
+            async with Leaderboards.open(f"sqlite:///{self.ledger}", self.server.url, BY_OPERATOR) as leaderboards:
                 jobs["submissions"] = InLibrary(leaderboards, LARGE.name, self.players).submissions
+                for board in BY_OPERATOR:
+                    own = ByOperator(leaderboards, board)
+                    jobs |= {f"{board.name}: library batches": own.batches, f"{board.name}: library singles": own.singles}
                 # Reads first: who updates fast would have scattered players in memory more than the others.
                 reads = {name: job for name, job in jobs.items() if name.split()[-1] in READS}
                 await self._measure(reads)
                 await self._measure({name: job for name, job in jobs.items() if name not in reads})
         await engine.close()
-        return [*self._beside_bare(), *(line for name in commands for line in self._beside(name)), *memory]
+        self.note(f"others used {statistics.mean(self._quiet.busy):.2f} cores meanwhile; from {BUSY_CORES:g} on, the ratios say little")
+        return [*self._beside_bare(), *self._sums(), *(line for name in commands for line in self._beside(name)), *memory]
 
     async def _measure(self, jobs: dict[str, Job]) -> None:
         # What is there stays: the collector need not look at it again and again.
@@ -121,10 +130,10 @@ class Benchmark:
         for round_ in range(self.rounds):
             self.note(f"{len(jobs)} jobs in turn, round {round_ + 1}")
             found: dict[str, list[float]] = {name: [] for name in jobs}
-            # In turn again and again, so that whatever else the machine does meets all of them.
+            # In turn again and again, so that what the machine is like meets all of them.
             for _ in range(SLICES):
                 for name, job in jobs.items():
-                    found[name].append(await job(self.seconds / SLICES))
+                    found[name].append(await self._quiet.measure(lambda job=job: job(self.seconds / SLICES)))
             for name, rates in found.items():
                 self._rates.setdefault(name, []).append(statistics.harmonic_mean(rates))
 
@@ -134,7 +143,7 @@ class Benchmark:
         return statistics.median(self._rates[name])
 
     def _ratio(self, mine: str, theirs: str) -> tuple[str, float]:
-        """The figure and the ratio of two jobs: the median of the rounds' ratios."""
+        """Return the figure and the ratio of two jobs: the median of the rounds' ratios."""
         ratio = statistics.median(one / other for one, other in zip(self._rates[mine], self._rates[theirs], strict=True))
         return f"{self._rate(mine):,.0f}/s of {self._rate(theirs):,.0f}", ratio
 
@@ -147,6 +156,12 @@ class Benchmark:
         yield at_least(f"engine: {CALLERS} callers, grouped, beside {single}", *self._ratio("callers", "singles"), 2)
         yield at_least(f"library: {CALLERS} callers, durable in SQLite, beside {single}", *self._ratio("submissions", "singles"), 2)
 
+    def _sums(self) -> Iterator[Line]:
+        figures = self._ratio("sum: library batches", "best: library batches")
+        yield at_least("library: a sum beside a best in two windows, batches of 1000", *figures, 0.8)
+        figures = self._ratio("sum: library singles", "best: library singles")
+        yield at_least(f"library: a sum beside a best in two windows, {CALLERS} callers", *figures, 0.8)
+
     def _beside(self, name: str) -> Iterator[Line]:
         yield at_least(f"{name}: update with rank, ours in batches of {BATCH}", *self._ratio("batches", f"{name} update"), 5)
         yield at_least(f"{name}: update with rank, ours from {CALLERS} callers", *self._ratio("callers", f"{name} update"), 5)
@@ -158,7 +173,7 @@ class Benchmark:
         yield Line(f"{name}: … ours with unique, standard and dense rank", *self._ratio("all ranks", f"{name} ranks"))
 
     async def _memory(self, engine: RedisEngine) -> list[Line]:
-        """Bytes a player in each layout, and with the index of scores that the first reading of a rank makes."""
+        """Measure the bytes a player takes in each layout, and with the index of scores that dense ranks need."""
         lines = []
         bare = bytes_of(self.server.port, "bare") / self.players
 
@@ -174,15 +189,15 @@ class Benchmark:
             await filled.fill(self.players)
             lines.append(line(name, board, None if name == "timed" else 1.02))
             if name == "plain":
-                await engine.places(filled.ranking, ["p0"])
-                lines.append(line("plain and read, which indexes scores", board, None))
+                await engine.places(filled.ranking, ["p0"], "dense")
+                lines.append(line("plain, with dense ranks", board, None))
             await engine.forget(number)
         return lines
 
     # -- the service ----------------------------------------------------------------------------------------------------
 
     def over_http(self) -> list[Line]:
-        """Lines of the service on Redis beside a constant answer."""
+        """Measure the service on Redis beside a constant answer."""
         port = free_port()
         url = f"http://127.0.0.1:{port}/"
         with running([sys.executable, "-m", "benchmarks.constant", str(port)], url), self._service() as (service, workers):
@@ -190,7 +205,7 @@ class Benchmark:
 
     @contextlib.contextmanager
     def _service(self) -> Iterator[tuple[str, int]]:
-        """The service with two workers, or with one where it refuses two."""
+        """Run the service with two workers, or with one where it refuses two."""
         port = free_port()
         url = f"http://127.0.0.1:{port}"
         ledger, engine = f"sqlite:///{self.ledger}", self.server.url
@@ -210,7 +225,7 @@ class Benchmark:
         names = {"rank": "rank of a random player", "write": "durable write with rank"}
         found: dict[str, list[Load]] = {name: [] for name in names}
         ratios: dict[str, list[float]] = {name: [] for name in names}
-        # The first rank has all scores indexed. A second worker starts meanwhile.
+        # A second worker starts meanwhile.
         urllib.request.urlopen(f"{service}/v1/boards/large/players/p0", timeout=300).close()
         wrk(service, self.seconds, ranks)
         constants = [wrk(constant, self.seconds, ranks)]
@@ -233,7 +248,7 @@ class Benchmark:
         return lines
 
     def note(self, text: str) -> None:
-        """Tell what is done."""
+        """Print what is done."""
         self._progress.console.print(text, style="dim")
 
 

@@ -10,36 +10,38 @@ import random
 import time
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from itertools import cycle
+from itertools import chain, count, cycle, islice
 
 import redis
 import redis.asyncio
 
-from keepscore import Board, Leaderboards
-from keepscore.boards import RankKind
-from keepscore.catalog import LiveBoard
-from keepscore.engines.base import Batch, Change, Loaded, Ranking, Update
-from keepscore.engines.redis import RedisEngine
-from keepscore.ledgers.base import BoardRecord
-from keepscore.ordering import Row
-from keepscore.scoring import Event
+from keepscore import Board, Entry, Leaderboards
+from keepscore.domain.boards import RankKind
+from keepscore.domain.ordering import Row
+from keepscore.domain.scoring import Event
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.storage.engines.base import Batch, Change, Loaded, Ranking, Update
+from keepscore.storage.engines.redis.engine import RedisEngine
+from keepscore.storage.ledgers.boards import BoardRecord
 
 BATCH = 100
 CALLERS = 32
 CHUNK = 5000
 WRITER = 1
+#: Updates a second that are made up before singles are measured.
+READY_A_SECOND = 100_000
 
 Pairs = list[tuple[str, int]]
 
 
 def first_scores(players: int) -> array[int]:
-    """The score with which each player begins: up to ten million, as in `benchmarks.players.fill`."""
+    """Return the score with which each player begins: up to ten million, as in `benchmarks.players.fill`."""
     chance = random.Random(1)
     return array("q", (chance.randrange(10**7) for _ in range(players)))
 
 
 def in_order(players: int) -> Iterator[list[int]]:
-    """All players in the order of their first scores, in chunks: what is near in the order is near in memory, as in a copied set."""
+    """Yield all players in the order of their first scores, in chunks: what is near in the order is near in memory, as in a copied set."""
     order = sorted(range(players), key=first_scores(players).__getitem__)
     return (order[start : start + CHUNK] for start in range(0, players, CHUNK))
 
@@ -52,17 +54,21 @@ class Scores:
         self._chance = random.Random(2)
 
     def player(self) -> str:
-        """A random player."""
+        """Pick a random player."""
         return f"p{self._chance.randrange(len(self._scores))}"
 
     def pair(self) -> tuple[str, int]:
-        """A random player and a new score."""
+        """Pick a random player and a new score."""
         n = self._chance.randrange(len(self._scores))
         self._scores[n] += self._chance.randrange(1, 1_000_000)
         return f"p{n}", self._scores[n]
 
+    def ready(self, seconds: float) -> Iterator[tuple[str, int]]:
+        """Yield pairs that are made up before they are asked for, as many as some seconds may take."""
+        return chain([self.pair() for _ in range(int(seconds * READY_A_SECOND))], iter(self.pair, None))
+
     def pairs(self) -> Pairs:
-        """A batch."""
+        """Draw a batch."""
         return [self.pair() for _ in range(BATCH)]
 
 
@@ -85,7 +91,7 @@ class Stopwatch:
         self._spent += time.perf_counter() - self._begun
 
     def rate(self, done: int) -> float:
-        """So many players a second."""
+        """Return how many players a second that is."""
         return done / self._spent
 
 
@@ -108,7 +114,7 @@ class Bare:
             self._client.zadd(self.key, {f"p{n}": scores[n] for n in chunk})
 
     def pipelines(self, seconds: float) -> float:
-        """ZADD and ZREVRANK of 100 players in one pipeline after the other."""
+        """Send ZADD and ZREVRANK of 100 players in one pipeline after the other."""
         watch, done = Stopwatch(seconds), 0
         while watch.runs:
             pairs = self._scores.pairs()
@@ -122,7 +128,7 @@ class Bare:
         return watch.rate(done)
 
     async def async_pipelines(self, seconds: float) -> float:
-        """The same through asyncio."""
+        """Do the same through asyncio."""
         watch, done = Stopwatch(seconds), 0
         async with redis.asyncio.Redis(port=self._port) as client:
             while watch.runs:
@@ -137,7 +143,7 @@ class Bare:
         return watch.rate(done)
 
     def singles(self, seconds: float) -> float:
-        """One ZADD and one ZREVRANK, one call after the other."""
+        """Send one ZADD and one ZREVRANK, one call after the other."""
         watch, done = Stopwatch(seconds), 0
         while watch.runs:
             player, score = self._scores.pair()
@@ -184,7 +190,7 @@ class OnEngine:
         return [outcome.changes[0] for outcome in outcomes]
 
     async def batches(self, seconds: float) -> float:
-        """Batches of 100 updates that answer with old and new rank."""
+        """Send batches of 100 updates that answer with old and new rank."""
         watch, done = Stopwatch(seconds), 0
         while watch.runs:
             now = _now()
@@ -196,7 +202,7 @@ class OnEngine:
         return watch.rate(done)
 
     async def callers(self, seconds: float) -> float:
-        """Single updates from 32 callers at once: what waits while a batch is under way is the next one."""
+        """Send single updates from 32 callers at once: what waits while a batch is under way is the next one."""
         waiting: list[tuple[Update, asyncio.Future[Change]]] = []
 
         async def commit() -> None:
@@ -212,13 +218,14 @@ class OnEngine:
             waiting.append((self._update(player, score, _now()), future))
             assert (await future).updated
 
+        ready = self._scores.ready(seconds)
         committing = asyncio.create_task(commit())
-        rate = await _called(lambda: update(*self._scores.pair()), seconds)
+        rate = await _called(lambda: update(*next(ready)), seconds)
         committing.cancel()
         return rate
 
     async def places(self, seconds: float, wanted: RankKind | None = None) -> float:
-        """The ranks of 100 players, all numbers or the wanted one, in one call after the other."""
+        """Ask for the ranks of 100 players, all numbers or the wanted one, in one call after the other."""
         watch, done = Stopwatch(seconds), 0
         while watch.runs:
             players = [self._scores.player() for _ in range(BATCH)]
@@ -229,7 +236,7 @@ class OnEngine:
         return watch.rate(done)
 
     async def lookups(self, seconds: float) -> float:
-        """The ranks of 100 players a call, from 32 callers at once."""
+        """Ask for the ranks of 100 players a call, from 32 callers at once."""
         asked = cycle([[self._scores.player() for _ in range(BATCH)] for _ in range(1000)])
 
         async def look() -> None:
@@ -250,17 +257,49 @@ class InLibrary:
         self._scores = Scores(array("q", [10**7]) * players)
 
     async def submissions(self, seconds: float) -> float:
-        """`Leaderboards.submit` from 32 callers at once, each a durable write that answers with the rank."""
-        return await _called(self._submit, seconds)
+        """Call `Leaderboards.submit` from 32 callers at once, each a durable write that answers with the rank."""
+        ready = self._scores.ready(seconds)
+        return await _called(lambda: self._submit(*next(ready)), seconds)
 
-    async def _submit(self) -> None:
-        receipt = await self._leaderboards.submit(self._board, *self._scores.pair())
+    async def _submit(self, player: str, score: int) -> None:
+        receipt = await self._leaderboards.submit(self._board, player, score)
         assert receipt.updated
         assert not receipt.pending
 
 
+class ByOperator:
+    """Boards of two windows in the library that differ in the operator only: what a sum costs beside a best."""
+
+    def __init__(self, leaderboards: Leaderboards, board: Board) -> None:
+        self._leaderboards = leaderboards
+        self._board = board.name
+        self._field = "amount" if board.operator == "sum" else "score"
+        self._numbers = count(1)
+
+    def _entries(self, size: int) -> list[Entry]:
+        # Ever higher: what changes nothing would cost a best less.
+        return [Entry(player_id=f"p{n * 7919 % 10_000}", **{self._field: n}) for n in islice(self._numbers, size)]
+
+    async def batches(self, seconds: float) -> float:
+        """Count entries a second in batches of a thousand, one after the other."""
+        begun, done = time.perf_counter(), 0
+        while time.perf_counter() - begun < seconds:
+            answer = await self._leaderboards.submit_many(self._board, self._entries(1000))
+            done += answer.accepted
+        return done / (time.perf_counter() - begun)
+
+    async def singles(self, seconds: float) -> float:
+        """Count durable writes a second that answer with the rank, from 32 callers at once."""
+        return await _called(self._submit, seconds)
+
+    async def _submit(self) -> None:
+        submit = self._leaderboards.increment if self._field == "amount" else self._leaderboards.submit
+        n = next(self._numbers)
+        assert not (await submit(self._board, f"p{n * 7919 % 10_000}", n)).pending
+
+
 async def _called(call: Callable[[], Awaitable[None]], seconds: float) -> float:
-    """Calls a second from 32 callers at once."""
+    """Count calls a second from 32 callers at once."""
     begun, done = time.perf_counter(), 0
 
     async def caller() -> None:
@@ -281,13 +320,13 @@ def _now() -> int:
 
 
 def layouts() -> Iterator[tuple[str, Board]]:
-    """A board of each layout, by name."""
+    """Yield a board of each layout, by name."""
     yield "plain", Board("plain", ties="player")
     yield "composite", Board("composite", resolution="1m", min_score=0, max_score=10_000_000)
     yield "timed", Board("timed")
 
 
 def bytes_of(port: int, pattern: str) -> int:
-    """The bytes that all keys of a pattern take, each member counted."""
+    """Count the bytes that all keys of a pattern take, each member included."""
     with redis.Redis(port=port) as client:
         return sum(client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(pattern))

@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 
 def at_least(name: str, figure: str, ratio: float, wanted: float) -> Line:
-    """A line whose ratio has to reach a number."""
+    """Return a line whose ratio has to reach a number."""
     return Line(name, figure, ratio, f"≥ {wanted:g}", ratio >= wanted)
 
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.redis_servers import RedisServer, single
+from tests.support.redis_servers import RedisServer, single
 
 from benchmarks.others import CACHE
 
@@ -15,7 +15,7 @@ LIBRARY = "libjemalloc.so.2"
 
 
 def jemalloc() -> str | None:
-    """Where the allocator is: installed, or from Debian's package. None where there is neither."""
+    """Return where the allocator is: installed, or from Debian's package. None where there is neither."""
     if found := ctypes.util.find_library("jemalloc"):
         return found
     folder = CACHE / "jemalloc"
@@ -32,7 +32,7 @@ def jemalloc() -> str | None:
 
 @contextmanager
 def tuned_redis() -> Iterator[tuple[RedisServer, str]]:
-    """A server until the end of the block, and what it is."""
+    """Run a server until the end of the block; yield it and its description."""
     library = jemalloc()
     environment = {"LD_PRELOAD": library, "MALLOC_CONF": "thp:always"} if library else {}
     with single(arguments=["--disable-thp", "no"], environment=environment) as server:

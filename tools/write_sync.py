@@ -1,41 +1,71 @@
-"""Writes `src/keepscore/sync.py`: the blocking library, made from the async one.
+"""Writes the blocking library and the blocking client, made from the async ones.
 
-Each public coroutine of `Leaderboards` and its base becomes a method of the same name, signature and description that runs it to its end
-in the event loop of a thread of its own. `python tools/write_sync.py` writes the file, `--check` says whether it is up to date.
+Each public coroutine of `Leaderboards` and of its namespaces becomes a method of the same name, signature and description that runs it to
+its end in the event loop of a thread of its own: `src/keepscore/sync.py`. The client needs no loop: its text without `async` and `await`
+is the blocking one. `python tools/write_sync.py` writes the files, `--check` says whether they are up to date.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-SOURCES = {"Leaderboards": Path("src/keepscore/leaderboards.py"), "Lookback": Path("src/keepscore/lookback.py")}
-SOURCES["Upkeep"] = Path("src/keepscore/upkeep.py")
+FACADE = Path("src/keepscore/leaderboards.py")
+#: The namespaces of the facade: the class, and where it is.
+NAMESPACES = {
+    "history": ("History", Path("src/keepscore/reading/history.py")),
+    "players": ("Players", Path("src/keepscore/players/profiles.py")),
+    "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
+    "keys": ("Keys", Path("src/keepscore/access/keys.py")),
+}
+#: The class methods that make leaderboards.
+OPENERS = ("open", "configured")
 TARGET = Path("src/keepscore/sync.py")
+
+CLIENT = Path("src/keepscore/client")
+#: Modules of the client that are made from others.
+TWINS = {CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py" for name in ("sending", "namespaces", "keys", "client")}
+#: What the text of a module becomes in its twin.
+BLOCKING = {
+    r"\basync (def|with|for)\b": r"\1",
+    r"\bawait ": "",
+    r"\b__a(enter|exit)__": r"__\1__",
+    r"\ba(close|iter_bytes)\b": r"\1",
+    r"\bAsyncClient\b": "Client",
+    r"\basyncio\b": "time",
+    r"\bclient\.(sending|namespaces|keys)\b": r"client.sync_\1",
+    r"(?<!\.)\b(Sender|Send|Client|History|Players|Administration|Keys)\b": r"Sync\1",
+    r"\ban async context\b": "a context",
+}
 
 HEAD = '''"""The library for programs without an event loop: the same methods, blocking.
 
-Made from `keepscore.leaderboards`, `keepscore.lookback` and `keepscore.upkeep` by `tools/write_sync.py`; changes belong there.
+Generated from `keepscore.leaderboards` and the classes of its namespaces by `tools/write_sync.py`: change those instead.
 """
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from keepscore import leaderboards
-from keepscore.answers import (
+from keepscore.access.keys import DEFAULT_OVERLAP
+from keepscore.access.player_tokens import DEFAULT_TTL
+from keepscore.config import Settings
+from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStandings, PlayerToken
+from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,
     BoardEvents,
+    BoardInfo,
     Count,
+    Deleted,
     KeeperRun,
     KeeperStatus,
     Lookup,
@@ -47,101 +77,122 @@ from keepscore.answers import (
     Receipt,
     Reset,
     Revision,
+    Snapshot,
+    Snapshots,
     Top,
     Verification,
     Windows,
 )
-from keepscore.boards import Board
-from keepscore.entries import Entry
+from keepscore.domain.boards import Board
+from keepscore.domain.imports import ImportReceipt, NewPart, Part
+from keepscore.domain.inputs import Entry, Number, Progress, no_progress
 from keepscore.errors import KeepscoreError
-from keepscore.leaderboards import BoardInfo, Number, now_ms
-from keepscore.replay import Progress, no_progress
+from keepscore.leaderboards import now_ms
+from keepscore.loop_thread import LoopThread
 
 __all__ = ["Leaderboards"]
 
-T = TypeVar("T")
-
 
 class Leaderboards:
-    """Boards on a ledger and an engine, for threads. Use it as a context manager; any thread may call it.
+    """Boards on a ledger and an engine, for threads. The first call opens them; `close`, or `with`, closes them. Any thread may call them.
 
     >>> with Leaderboards.open(ledger="sqlite:///:memory:", boards=[Board("global")]) as lb:
     ...     lb.submit("global", "alice", 1500).rank
     1
     """
 
-    def __init__(self, opened: leaderboards.Leaderboards) -> None:
-        self._async = opened
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="keepscore", daemon=True)
-
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+    def __init__(self, boards: leaderboards.Leaderboards) -> None:
+        self._async = boards
+        self._thread = LoopThread(boards)
+        self._run = self._thread.run
+        self.history = History(self)
+        self.players = Players(self)
+        self.admin = Administration(self)
+        self.keys = Keys(self)
 
     def __enter__(self) -> Leaderboards:
-        self._thread.start()
         try:
             self._run(self._async.__aenter__())
         except BaseException:
-            self._stop()
+            self.close()
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            self._run(self._async.__aexit__(kind, error, trace))
-        finally:
-            self._stop()
+        self.close()
 
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    def close(self) -> None:
+        """Finish what is under way, and let go of ledger and engine. Every later call raises NotUsable; to close again does nothing."""
+        self._thread.close()
 '''
 
 
 def generated() -> str:
-    """The text of the blocking library."""
+    """Return the text of the blocking library."""
     parts = [HEAD]
-    for node in [node for name, source in SOURCES.items() for node in _body(source, name)]:
-        if isinstance(node, ast.FunctionDef) and node.name == "open":
-            parts.append(_opener(node))
-        elif isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_"):
-            parts.append(_method(node))
+    facade = _class(FACADE, "Leaderboards")
+    parts += [_opener(node) for node in facade.body if isinstance(node, ast.FunctionDef) and node.name in OPENERS]
+    parts += [_method(node, "self", "") for node in _coroutines(facade) if node.name != "close"]
+    for namespace, (name, source) in NAMESPACES.items():
+        found = _class(source, name)
+        parts.append(f"\nclass {name}:\n    {_description(found)}\n")
+        parts.append("    def __init__(self, leaderboards: Leaderboards) -> None:\n        self._leaderboards = leaderboards\n")
+        parts += [_method(node, "self._leaderboards", f".{namespace}") for node in _coroutines(found)]
     return _formatted("\n".join(parts))
 
 
-def _body(source: Path, name: str) -> list[ast.stmt]:
+def _class(source: Path, name: str) -> ast.ClassDef:
     (found,) = (node for node in ast.parse(source.read_text()).body if isinstance(node, ast.ClassDef) and node.name == name)
-    return found.body
+    return found
+
+
+def _coroutines(node: ast.ClassDef) -> list[ast.AsyncFunctionDef]:
+    return [method for method in node.body if isinstance(method, ast.AsyncFunctionDef) and not method.name.startswith("_")]
 
 
 def _opener(node: ast.FunctionDef) -> str:
     names = ", ".join(argument.arg for argument in node.args.args[1:])
-    body = f"return cls(leaderboards.Leaderboards.open({names}))"
-    return f"    @classmethod\n    def open({ast.unparse(node.args)}) -> Leaderboards:\n        {_description(node)}\n        {body}\n"
+    body = f"return cls(leaderboards.Leaderboards.{node.name}({names}))"
+    return (
+        f"    @classmethod\n    def {node.name}({ast.unparse(node.args)}) -> Leaderboards:\n        {_description(node)}\n        {body}\n"
+    )
 
 
-def _method(node: ast.AsyncFunctionDef) -> str:
+def _method(node: ast.AsyncFunctionDef, facade: str, namespace: str) -> str:
     assert node.returns is not None, f"{node.name} says what it returns"
     given = [argument.arg for argument in node.args.args[1:]] + [f"{a.arg}={a.arg}" for a in node.args.kwonlyargs]
-    call = f"self._run(self._async.{node.name}({', '.join(given)}))"
+    call = f"{facade}._run({facade}._async{namespace}.{node.name}({', '.join(given)}))"
     returns = ast.unparse(node.returns)
     return f"    def {node.name}({ast.unparse(node.args)}) -> {returns}:\n        {_description(node)}\n        return {call}\n"
 
 
-def _description(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+def _description(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     text = ast.get_docstring(node, clean=False)
     assert text is not None, f"{node.name} has a description"
     return f'"""{text}"""'
 
 
 def _formatted(text: str) -> str:
-    command = [str(Path(sys.executable).with_name("ruff")), "format", "--stdin-filename", str(TARGET), "-"]
-    return subprocess.run(command, input=text, text=True, capture_output=True, check=True).stdout
+    for command in (["check", "--select", "I", "--fix-only"], ["format"]):
+        ruff = [str(Path(sys.executable).with_name("ruff")), *command, "--stdin-filename", str(TARGET), "-"]
+        text = subprocess.run(ruff, input=text, text=True, capture_output=True, check=True).stdout
+    return text
+
+
+def twin(source: Path) -> str:
+    """Return the text of a blocking module of the client."""
+    head, _, rest = source.read_text().partition("\n\n")
+    for pattern, replacement in BLOCKING.items():
+        rest = re.sub(pattern, replacement, rest)
+    name = ".".join(source.with_suffix("").parts[1:])
+    title = head.strip('"').removesuffix(".")
+    return _formatted(f'"""{title}, blocking.\n\nMade from `{name}` by `tools/write_sync.py`; changes belong there.\n"""\n\n{rest}')
 
 
 if __name__ == "__main__":
+    texts = {TARGET: generated(), **{target: twin(source) for target, source in TWINS.items()}}
     if "--check" in sys.argv[1:]:
-        sys.exit(0 if TARGET.read_text() == generated() else f"{TARGET} is not up to date: run make sync")
-    TARGET.write_text(generated())
+        old = [str(target) for target, text in texts.items() if not target.exists() or target.read_text() != text]
+        sys.exit(f"{', '.join(old)}: not up to date, run make sync" if old else 0)
+    for target, text in texts.items():
+        target.write_text(text)

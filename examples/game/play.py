@@ -30,8 +30,9 @@ RANKINGS = {
 
 
 def call(path: str, body: object = None, **headers: str) -> dict:
-    """The answer to a request."""
-    request = urllib.request.Request(URL + path, None if body is None else json.dumps(body).encode(), headers)
+    """Send a request and return its answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, data, {"Content-Type": "application/json", **headers})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)
 

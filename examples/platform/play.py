@@ -3,7 +3,7 @@
     keepscore serve --config examples/platform/boards.toml --engine redis://127.0.0.1:6379/0 --ledger sqlite:///platform.db
     python examples/platform/play.py http://127.0.0.1:8080
 
-It may be run twice: only higher scores count.
+It may be run twice: only higher scores count, and the bonus has an idempotency key.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ OTHERS = [{"player_id": 500 + n, "score": 1050 + 100 * n, "region": "us-east" if
 PLAYER = 777
 
 
-def call(path: str, body: object = None) -> dict:
-    """The answer to a request."""
-    request = urllib.request.Request(URL + BASE + path, None if body is None else json.dumps(body).encode())
+def call(path: str, body: object = None, **headers: str) -> dict:
+    """Send a request and return its answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + BASE + path, data, {"Content-Type": "application/json", **headers})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)
 
@@ -35,6 +36,9 @@ def main() -> None:
     for score in (900, 1700, 1200):
         now = call("/score", {"player_id": PLAYER, "score": score, "region": "us-east", "game_id": f"game-{score}"})
         print(f"{score:>16}{now['score']:>12}{now['rank']:>8}{now['rank_change']:>+9}{now['percentile']:>14.1f}")
+    bonus = {"player_id": PLAYER, "score_delta": 100, "region": "us-east"}
+    now = call("/score/increment", bonus, **{"Idempotency-Key": "bonus"})
+    print(f"{'a bonus of 100':>16}{now['score']:>12}{now['rank']:>8}")
 
     place = call(f"/rank/{PLAYER}")
     print(f"\nnumber {place['rank']} of {place['total_players']}, with five above and five below (leaderboard:global)")

@@ -33,8 +33,9 @@ RANKINGS = {
 
 
 def call(path: str, body: object = None) -> dict:
-    """The answer to a request."""
-    request = urllib.request.Request(URL + path, None if body is None else json.dumps(body).encode())
+    """Send a request and return its answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, data, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)
 

@@ -1,7 +1,7 @@
 """Keepscore: real-time leaderboards, durable, exact and fast."""
 
-from keepscore.boards import Board, Decay, Window
-from keepscore.entries import Entry
+from keepscore.domain.boards import Board, Decay, Window
+from keepscore.domain.inputs import Entry
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import Leaderboards
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,16 +11,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from keepscore.boards import Board, board_from_dict
-from keepscore.durations import duration_ms
+from keepscore.access.environments import ENVIRONMENTS, engine_url_for, ledger_url_for
+from keepscore.access.gate import AUTH_MODES
+from keepscore.access.rates import rate_of
+from keepscore.domain.boards import Board, board_from_dict
+from keepscore.domain.caps import DEFAULT_CAPS, Caps
+from keepscore.domain.durations import duration_ms
 from keepscore.errors import ConfigError, InvalidBoard
 
 __all__ = ["SETTINGS", "Setting", "Settings", "boards_from_file", "load_settings"]
 
 #: The file that is read where none is named and it exists.
 DEFAULT_FILE = "keepscore.toml"
-#: A day, in milliseconds.
-DAY = 86_400_000
+#: An hour and a day, in milliseconds.
+HOUR, DAY = 3_600_000, 86_400_000
 
 
 class Setting(NamedTuple):
@@ -31,18 +36,80 @@ class Setting(NamedTuple):
     allowed: str
 
 
+#: What rates, units and counts may be.
+RATE, UNITS, COUNT = "a number and a time, such as '600/1m', or 'off'", "1 to 1000000", "1 to 1000000000"
 #: All settings but boards, by section and key. The variable of `server.port` is KEEPSCORE_SERVER_PORT.
 SETTINGS: dict[str, Setting] = {
     "server.host": Setting(str, "127.0.0.1", "the address on which the service listens", "an IP address or host name"),
     "server.port": Setting(int, 8080, "the port on which the service listens", "1 to 65535"),
     "server.workers": Setting(int, 1, "how many processes serve", "1 to 256; with the embedded engine, 1"),
+    "server.auth": Setting(
+        str,
+        "auto",
+        "whether requests need an API key or a token: auto asks for none, on this machine's own addresses, until the first key is created",
+        "auto, required or off",
+    ),
+    "server.environment": Setting(
+        str, "live", "which boards, keys and events are served: those of live, or those of test, which are apart", "live or test"
+    ),
     "server.insecure": Setting(
         bool,
         False,
-        "whether the service may listen on other addresses than this machine's own, open to everybody",
+        "whether the service may listen on other addresses than this machine's own without keys, open to everybody",
         "true or false",
     ),
+    "server.stop_timeout": Setting(
+        str,
+        "10s",
+        "how long the service has to answer what is under way and to stop when it is told to",
+        "a duration from 1s to 1h, such as '10s'",
+    ),
+    "server.max_connections": Setting(
+        int,
+        10_000,
+        "how many connections each process holds at once; more wait until others are closed",
+        "64 to 1000000",
+    ),
+    "server.max_connections_per_address": Setting(
+        int,
+        5000,
+        "how many connections each process holds with one client address (an IPv6 network of 64 bits counts as one); more are closed",
+        "0 (no limit) to 1000000",
+    ),
+    "server.idle_timeout": Setting(
+        str,
+        "30s",
+        "how long a connection may be idle, take to send the head of a request, or leave an answer unread, before it is closed",
+        "a duration from 1s to 1h, such as '30s'",
+    ),
+    "server.body_timeout": Setting(
+        str,
+        "30s",
+        "how long the body of a request may take to come before the request is refused",
+        "a duration from 1s to 1h, such as '30s'",
+    ),
+    "server.cache_bytes": Setting(
+        int,
+        64 << 20,
+        "how much memory each process uses for encoded pages of rankings, in bytes",
+        "0 (none are kept) to 1099511627776",
+    ),
+    "server.allowed_hosts": Setting(
+        list,
+        [],
+        "the host names by which the service may be asked, beside localhost; listening on loopback, no others are served",
+        "host names without a port, such as ['scores.example.com'], or ['*'] for all",
+    ),
+    "server.cors_origins": Setting(
+        list,
+        [],
+        "the origins of web pages elsewhere that may read and write here",
+        "origins such as ['https://game.example.com'], or ['*'] for all",
+    ),
     "server.default_board": Setting(str, "global", "the board behind the routes /api/v1/leaderboard/…", "the name of a board"),
+    "server.log_level": Setting(str, "info", "the least important lines that the log has", "debug, info, warning or error"),
+    "server.log_format": Setting(str, "text", "how lines of the log are written", "text or json"),
+    "server.access_log": Setting(bool, False, "whether every request is logged and its answer has an X-Request-Id", "true or false"),
     "engine.url": Setting(
         str, "embedded://", "where rankings are kept", "embedded://, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…"
     ),
@@ -56,6 +123,45 @@ SETTINGS: dict[str, Setting] = {
         "forever, or a duration from 31d, such as '400d'",
     ),
     "ledger.keep_keys": Setting(str, "7d", "how long idempotency keys are remembered", "a duration from 1m to 3650d, such as '7d'"),
+    "limits.key": Setting(str, "100000/1s", "how many units the requests of one API key may cost", RATE),
+    "limits.player": Setting(str, "6000/1m", "how many units the requests with one player's tokens may cost", RATE),
+    "limits.address": Setting(str, "60000/1m", "how many units the requests of one address may cost that come without an API key", RATE),
+    "limits.board": Setting(str, "200000/1s", "how many units the requests about one board may cost", RATE),
+    "limits.light": Setting(int, 1, "how many units a light request costs, such as one player's rank", UNITS),
+    "limits.normal": Setting(int, 2, "how many units a normal request costs, such as a score or a page", UNITS),
+    "limits.heavy": Setting(int, 20, "how many units a heavy request costs, such as a batch or a rebuild", UNITS),
+    "limits.boards": Setting(int, DEFAULT_CAPS.boards, "how many boards there may be", COUNT),
+    "limits.segment_values": Setting(
+        int, DEFAULT_CAPS.segment_values, "how many values a segment may have in one window of a board; each is a ranking of its own", COUNT
+    ),
+}
+
+
+#: Settings that are one of a few words.
+CHOICES = {"server.log_level": ("debug", "info", "warning", "error"), "server.log_format": ("text", "json")}
+CHOICES |= {"server.auth": AUTH_MODES, "server.environment": ENVIRONMENTS}
+#: Variables that are no settings: the command line reads them.
+COMMAND_VARIABLES = ("KEEPSCORE_CONFIG", "KEEPSCORE_URL", "KEEPSCORE_KEY")
+#: Settings that are numbers: the least and the most.
+RANGES = {
+    "server.port": (1, 65535),
+    "server.workers": (1, 256),
+    "server.max_connections": (64, 1_000_000),
+    "server.max_connections_per_address": (0, 1_000_000),
+    "server.cache_bytes": (0, 1 << 40),
+}
+#: Settings that are durations: the shortest and the longest, in milliseconds.
+DURATIONS = {
+    "server.stop_timeout": (1000, HOUR),
+    "server.idle_timeout": (1000, HOUR),
+    "server.body_timeout": (1000, HOUR),
+    "ledger.keep_keys": (60_000, 3650 * DAY),
+    "ledger.keep_events": (31 * DAY, 3650 * DAY),
+}
+#: Settings that are lists: what each part is.
+PARTS = {
+    "server.allowed_hosts": re.compile(r"\*|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"),
+    "server.cors_origins": re.compile(r"\*|[a-z][a-z0-9+.-]*://[^/\s?#@]+"),
 }
 
 
@@ -65,19 +171,36 @@ class Settings(NamedTuple):
     host: str
     port: int
     workers: int
+    auth: str
+    environment: str
     insecure: bool
+    stop_timeout: str
+    max_connections: int
+    max_connections_per_address: int
+    idle_timeout: str
+    body_timeout: str
+    cache_bytes: int
+    allowed_hosts: list[str]
+    cors_origins: list[str]
     default_board: str
+    log_level: str
+    log_format: str
+    access_log: bool
     engine: str
     ledger: str
     keep_events: str
     keep_keys: str
+    #: Rates by subject, and units by cost.
+    rates: dict[str, str]
+    units: dict[str, int]
+    caps: Caps
     boards: list[Board]
 
 
 def load_settings(
     file: str | None = None, overrides: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
 ) -> Settings:
-    """The settings from a file, the environment and flags (`overrides`, by names such as `server.port`)."""
+    """Load the settings from a file, the environment and flags (`overrides`, by names such as `server.port`)."""
     environment = os.environ if environment is None else environment
     file = file or environment.get("KEEPSCORE_CONFIG") or (DEFAULT_FILE if Path(DEFAULT_FILE).exists() else None)
     data = _read(file) if file else {}
@@ -85,6 +208,11 @@ def load_settings(
     values |= _from_file(file or "", data)
     values |= _from_environment(environment)
     values |= {name: _checked(name, value, "a flag") for name, value in (overrides or {}).items() if value is not None}
+    environment_name = values["server.environment"]
+    try:
+        engine = engine_url_for(values["engine.url"], environment_name)
+    except ValueError as exc:
+        raise ConfigError(f"server.environment = {environment_name!r} cannot be used: {exc}") from None
     try:
         boards = [board_from_dict(board) for board in _board_tables(file or "", data)]
     except InvalidBoard as exc:
@@ -93,18 +221,34 @@ def load_settings(
         host=values["server.host"],
         port=values["server.port"],
         workers=values["server.workers"],
+        auth=values["server.auth"],
+        environment=environment_name,
         insecure=values["server.insecure"],
+        stop_timeout=values["server.stop_timeout"],
+        max_connections=values["server.max_connections"],
+        max_connections_per_address=values["server.max_connections_per_address"],
+        idle_timeout=values["server.idle_timeout"],
+        body_timeout=values["server.body_timeout"],
+        cache_bytes=values["server.cache_bytes"],
+        allowed_hosts=values["server.allowed_hosts"],
+        cors_origins=values["server.cors_origins"],
         default_board=values["server.default_board"],
-        engine=values["engine.url"],
-        ledger=values["ledger.url"],
+        log_level=values["server.log_level"],
+        log_format=values["server.log_format"],
+        access_log=values["server.access_log"],
+        engine=engine,
+        ledger=ledger_url_for(values["ledger.url"], environment_name),
         keep_events=values["ledger.keep_events"],
         keep_keys=values["ledger.keep_keys"],
+        rates={subject: values[f"limits.{subject}"] for subject in ("key", "player", "address", "board")},
+        units={cost: values[f"limits.{cost}"] for cost in ("light", "normal", "heavy")},
+        caps=Caps(values["limits.boards"], values["limits.segment_values"]),
         boards=boards,
     )
 
 
 def boards_from_file(file: str) -> list[dict[str, Any]]:
-    """The board definitions of a TOML or JSON file, unchecked."""
+    """Read the board definitions of a TOML or JSON file, unchecked."""
     if file.endswith(".json"):
         try:
             data = msgspec.json.decode(_bytes(file))
@@ -162,9 +306,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     known = {f"KEEPSCORE_{name.replace('.', '_').upper()}": name for name in SETTINGS}
     values: dict[str, Any] = {}
     for variable, text in environment.items():
-        if variable.startswith("KEEPSCORE_") and variable not in ("KEEPSCORE_CONFIG", "KEEPSCORE_URL"):
+        if variable.startswith("KEEPSCORE_") and variable not in COMMAND_VARIABLES:
             if variable not in known:
-                raise ConfigError(f"unknown variable {variable}; allowed: {', '.join(known)}, KEEPSCORE_CONFIG, KEEPSCORE_URL")
+                raise ConfigError(f"unknown variable {variable}; allowed: {', '.join((*known, *COMMAND_VARIABLES))}")
             values[known[variable]] = _checked(known[variable], _typed(known[variable], text), variable)
     return values
 
@@ -175,20 +319,26 @@ def _typed(name: str, text: str) -> Any:
         return int(text)
     if kind is bool and text.lower() in ("true", "1", "false", "0"):
         return text.lower() in ("true", "1")
+    if kind is list:
+        return [part.strip() for part in text.split(",") if part.strip()]
     return text
 
 
 def _checked(name: str, value: Any, where: str) -> Any:
     setting = SETTINGS[name]
     right = type(value) is setting.kind
-    if name == "server.port":
-        right = right and 1 <= value <= 65535
-    elif name == "server.workers":
-        right = right and 1 <= value <= 256
-    elif name == "ledger.keep_keys":
-        right = right and _is_duration(value, 60_000)
-    elif name == "ledger.keep_events":
-        right = right and (value == "forever" or _is_duration(value, 31 * DAY))
+    if name in RANGES:
+        right = right and RANGES[name][0] <= value <= RANGES[name][1]
+    elif setting.allowed is RATE:
+        right = right and _is_rate(value)
+    elif setting.allowed in (UNITS, COUNT):
+        right = right and 1 <= value <= (1_000_000 if setting.allowed is UNITS else 1_000_000_000)
+    elif name in CHOICES:
+        right = right and value in CHOICES[name]
+    elif name in PARTS:
+        right = right and all(isinstance(part, str) and PARTS[name].fullmatch(part) for part in value)
+    elif name in DURATIONS:
+        right = right and (_is_duration(value, *DURATIONS[name]) or (name == "ledger.keep_events" and value == "forever"))
     elif setting.kind is str:
         right = right and bool(value)
     if not right:
@@ -196,8 +346,16 @@ def _checked(name: str, value: Any, where: str) -> Any:
     return value
 
 
-def _is_duration(text: str, least: int) -> bool:
+def _is_rate(text: str) -> bool:
     try:
-        return least <= duration_ms(text) <= 3650 * DAY
+        rate_of(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_duration(text: str, least: int, most: int) -> bool:
+    try:
+        return least <= duration_ms(text) <= most
     except ValueError:
         return False

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from keepscore.engines.base import RankingEngine
-from keepscore.engines.embedded import EmbeddedEngine
-from keepscore.engines.redis import RedisEngine
-from keepscore.engines.redis_url import EXAMPLES, without_secrets
-from keepscore.errors import ConfigError
-from keepscore.feeds.base import Feed
-from keepscore.feeds.memory import MemoryFeed
-from keepscore.feeds.redis import RedisFeed
-from keepscore.ledgers.base import Ledger
-from keepscore.ledgers.postgres import PostgresLedger
-from keepscore.ledgers.postgres_url import EXAMPLE, SCHEMES, parse_postgres_url
-from keepscore.ledgers.sqlite import SqliteLedger
+from limits.aio.storage import RedisClusterStorage, RedisStorage
 
-__all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "ledger_from_url"]
+from keepscore.access.rate_limits import LimitCounts
+from keepscore.errors import ConfigError
+from keepscore.storage.engines.base import RankingEngine
+from keepscore.storage.engines.embedded.engine import EmbeddedEngine
+from keepscore.storage.engines.redis.engine import RedisEngine
+from keepscore.storage.engines.redis.url import EXAMPLES, parse_redis_url, primary_client, without_secrets
+from keepscore.storage.feeds.base import Feed
+from keepscore.storage.feeds.memory import MemoryFeed
+from keepscore.storage.feeds.redis import RedisFeed
+from keepscore.storage.ledgers.base import Ledger
+from keepscore.storage.ledgers.postgres.ledger import PostgresLedger
+from keepscore.storage.ledgers.postgres.url import EXAMPLE, SCHEMES, parse_postgres_url
+from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
+
+__all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "is_missing", "ledger_from_url", "limit_counts_for"]
 
 #: What an engine's URL may look like.
 ENGINE_URLS = {"embedded": "embedded://", **EXAMPLES}
@@ -30,7 +35,7 @@ LEDGER_URLS = {
 
 
 def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
-    """The engine at a URL."""
+    """Return the engine at a URL."""
     if url == "embedded://":
         return EmbeddedEngine()
     if url.partition(":")[0] in EXAMPLES:
@@ -39,7 +44,7 @@ def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
 
 
 def ledger_from_url(url: str, shared: bool = False) -> Ledger:
-    """The ledger at a URL; `shared` where other processes may have it open, too."""
+    """Return the ledger at a URL; `shared` where other processes may have it open, too."""
     scheme = url.partition(":")[0]
     if scheme in SCHEMES:
         try:
@@ -55,6 +60,28 @@ def ledger_from_url(url: str, shared: bool = False) -> Ledger:
     raise ConfigError(f"ledger url = {without_secrets(url)!r} cannot be used; allowed: {'; '.join(LEDGER_URLS.values())}")
 
 
+def is_missing(url: str) -> bool:
+    """Return whether the ledger at a URL is a file that does not exist yet: opening it would make it."""
+    parts = urlsplit(url)
+    path = unquote(parts.path)[1:]
+    return parts.scheme == "sqlite" and path != ":memory:" and not Path(path).exists()
+
+
 def feed_for(engine: RankingEngine) -> Feed:
-    """The feed that reaches everybody who shares an engine: the engine in the process is shared by nobody else."""
+    """Return the feed that reaches everybody who shares an engine: the engine in the process is shared by nobody else."""
     return RedisFeed(engine.address) if isinstance(engine, RedisEngine) else MemoryFeed()
+
+
+def limit_counts_for(engine_url: str) -> LimitCounts | None:
+    """Return where requests are counted for rate limits that all processes share: the Redis of the engine; None: in the process."""
+    if engine_url == "embedded://":
+        return None
+    address, prefix = parse_redis_url(engine_url), "keepscore:limits"
+    if address.scheme == "redis+cluster":
+        hosts = ",".join(f"{host}:{port}" for host, port in address.hosts)
+        options: dict[str, Any] = {"username": address.user, "password": address.password, "socket_timeout": address.deadline}
+        cluster: Any = RedisClusterStorage(f"async+redis+cluster://{hosts}", implementation="redispy", key_prefix=prefix, **options)
+        return LimitCounts(cluster, cluster.bridge.get_connection().aclose)
+    client = primary_client(address)
+    server = RedisStorage("async+redis://", implementation="redispy", key_prefix=prefix, connection_pool=client.connection_pool)
+    return LimitCounts(server, client.aclose)

@@ -1,24 +1,31 @@
 """The library for programs without an event loop: the same methods, blocking.
 
-Made from `keepscore.leaderboards`, `keepscore.lookback` and `keepscore.upkeep` by `tools/write_sync.py`; changes belong there.
+Generated from `keepscore.leaderboards` and the classes of its namespaces by `tools/write_sync.py`: change those instead.
 """
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from keepscore import leaderboards
-from keepscore.answers import (
+from keepscore.access.keys import DEFAULT_OVERLAP
+from keepscore.access.player_tokens import DEFAULT_TTL
+from keepscore.config import Settings
+from keepscore.domain.boards import Board
+from keepscore.domain.imports import ImportReceipt, NewPart, Part
+from keepscore.domain.inputs import Entry, Number, Progress, no_progress
+from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStandings, PlayerToken
+from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,
     BoardEvents,
+    BoardInfo,
     Count,
+    Deleted,
     KeeperRun,
     KeeperStatus,
     Lookup,
@@ -30,73 +37,71 @@ from keepscore.answers import (
     Receipt,
     Reset,
     Revision,
+    Snapshot,
+    Snapshots,
     Top,
     Verification,
     Windows,
 )
-from keepscore.boards import Board
-from keepscore.entries import Entry
 from keepscore.errors import KeepscoreError
-from keepscore.leaderboards import BoardInfo, Number, now_ms
-from keepscore.replay import Progress, no_progress
+from keepscore.leaderboards import now_ms
+from keepscore.loop_thread import LoopThread
 
 __all__ = ["Leaderboards"]
 
-T = TypeVar("T")
-
 
 class Leaderboards:
-    """Boards on a ledger and an engine, for threads. Use it as a context manager; any thread may call it.
+    """Boards on a ledger and an engine, for threads. The first call opens them; `close`, or `with`, closes them. Any thread may call them.
 
     >>> with Leaderboards.open(ledger="sqlite:///:memory:", boards=[Board("global")]) as lb:
     ...     lb.submit("global", "alice", 1500).rank
     1
     """
 
-    def __init__(self, opened: leaderboards.Leaderboards) -> None:
-        self._async = opened
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="keepscore", daemon=True)
-
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+    def __init__(self, boards: leaderboards.Leaderboards) -> None:
+        self._async = boards
+        self._thread = LoopThread(boards)
+        self._run = self._thread.run
+        self.history = History(self)
+        self.players = Players(self)
+        self.admin = Administration(self)
+        self.keys = Keys(self)
 
     def __enter__(self) -> Leaderboards:
-        self._thread.start()
         try:
             self._run(self._async.__aenter__())
         except BaseException:
-            self._stop()
+            self.close()
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            self._run(self._async.__aexit__(kind, error, trace))
-        finally:
-            self._stop()
+        self.close()
 
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    def close(self) -> None:
+        """Finish what is under way, and let go of ledger and engine. Every later call raises NotUsable; to close again does nothing."""
+        self._thread.close()
 
     @classmethod
     def open(
         cls,
-        ledger: str = "sqlite:///keepscore.db",
-        engine: str = "embedded://",
+        ledger: str | None = None,
+        engine: str | None = None,
         boards: Iterable[Board] = (),
         clock: Callable[[], int] = now_ms,
-        keep_keys: str = "7d",
-        keep_events: str = "forever",
+        config: str | None = None,
     ) -> Leaderboards:
-        """Leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+        """Return leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
 
-        `keep_keys` is how long idempotency keys are remembered, and `keep_events` how long events are kept before they are folded and
-        dropped.
+        Everything else, and a URL that is not given, comes from `KEEPSCORE_…` variables, then from the file `config` (or `keepscore.toml`,
+        where there is one), as for the service and the commands. Nothing is opened yet: the first call does that, or `with`.
         """
-        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, keep_keys, keep_events))
+        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, config))
+
+    @classmethod
+    def configured(cls, settings: Settings, boards: Iterable[Board] = (), clock: Callable[[], int] = now_ms) -> Leaderboards:
+        """Return leaderboards by settings, with these boards in the place of those of the same names, and beside the others."""
+        return cls(leaderboards.Leaderboards.configured(settings, boards, clock))
 
     def submit(
         self,
@@ -108,12 +113,27 @@ class Leaderboards:
         segments: Mapping[str, str] | None = None,
         game_id: str | None = None,
         metadata: Any = None,
+        windows: Sequence[str] | None = None,
         idempotency_key: str | None = None,
+        play_token: str | None = None,
     ) -> Receipt:
-        """Submit a score. When this returns, it is durable and in the rankings."""
+        """Submit a score. When this returns, it is durable and in the rankings. A `play_token` counts once.
+
+        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of the `windows` that it
+        names, and the same difference counts in the others of these. All other windows stay as they are.
+        """
         return self._run(
             self._async.submit(
-                board, player_id, score, at=at, segments=segments, game_id=game_id, metadata=metadata, idempotency_key=idempotency_key
+                board,
+                player_id,
+                score,
+                at=at,
+                segments=segments,
+                game_id=game_id,
+                metadata=metadata,
+                windows=windows,
+                idempotency_key=idempotency_key,
+                play_token=play_token,
             )
         )
 
@@ -128,11 +148,23 @@ class Leaderboards:
         game_id: str | None = None,
         metadata: Any = None,
         idempotency_key: str | None = None,
+        play_token: str | None = None,
     ) -> Receipt:
-        """Add an amount to a player's score, on a board whose operator is `sum` or `last`."""
+        """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
+
+        A `play_token` counts once.
+        """
         return self._run(
             self._async.increment(
-                board, player_id, amount, at=at, segments=segments, game_id=game_id, metadata=metadata, idempotency_key=idempotency_key
+                board,
+                player_id,
+                amount,
+                at=at,
+                segments=segments,
+                game_id=game_id,
+                metadata=metadata,
+                idempotency_key=idempotency_key,
+                play_token=play_token,
             )
         )
 
@@ -147,13 +179,17 @@ class Leaderboards:
     ) -> BatchReceipt:
         """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too.
 
-        An error in the place of an entry is told as that entry's rejection.
+        An error in the place of an entry becomes the rejection of that entry.
         """
         return self._run(self._async.submit_many(board, entries, results=results, backfill=backfill, idempotency_key=idempotency_key))
 
     def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], *, backfill: bool = False) -> BatchReceipt:
-        """How many of up to 10,000 entries `submit_many` would accept, and which it would reject. Nothing is recorded."""
+        """Return how many of up to 10,000 entries `submit_many` would accept, and which it would reject. Nothing is recorded."""
         return self._run(self._async.check_many(board, entries, backfill=backfill))
+
+    def begin_play(self, board: str, player_id: str, *, build: str | None = None) -> NewPlay:
+        """Begin a play: a score with its token counts once. `build` is the version of the game. Nothing is recorded yet."""
+        return self._run(self._async.begin_play(board, player_id, build=build))
 
     def top(
         self,
@@ -162,15 +198,26 @@ class Leaderboards:
         limit: int = 100,
         offset: int = 0,
         cursor: str | None = None,
+        min: int | Decimal | None = None,
+        max: int | Decimal | None = None,
         window: str | None = None,
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """A page of a ranking: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, of players with such a score. Ranks are among all."""
         return self._run(
             self._async.top(
-                board, limit=limit, offset=offset, cursor=cursor, window=window, window_id=window_id, segment=segment, rank=rank
+                board,
+                limit=limit,
+                offset=offset,
+                cursor=cursor,
+                min=min,
+                max=max,
+                window=window,
+                window_id=window_id,
+                segment=segment,
+                rank=rank,
             )
         )
 
@@ -185,7 +232,7 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> PlayerPlace:
-        """Where a player stands, with `around` players above and below."""
+        """Return where a player stands, with `around` players above and below."""
         return self._run(self._async.rank(board, player_id, around=around, window=window, window_id=window_id, segment=segment, rank=rank))
 
     def around(
@@ -199,7 +246,7 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Around:
-        """The players around a rank."""
+        """Return the players around a rank."""
         return self._run(
             self._async.around(board, center_rank, around=around, window=window, window_id=window_id, segment=segment, rank=rank)
         )
@@ -214,7 +261,7 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Lookup:
-        """Up to 1,000 players, in the order of their ranks, such as a player's friends."""
+        """Return up to 1,000 players, in the order of their ranks, such as a player's friends."""
         return self._run(self._async.lookup(board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank))
 
     def count(
@@ -227,52 +274,56 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
     ) -> Count:
-        """How many players there are, or have a score from `min` to `max`."""
+        """Return how many players there are, or have a score from `min` to `max`."""
         return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
 
-    def name_player(self, player_id: str, name: str | None) -> Profile:
-        """Give a player a name to show."""
-        return self._run(self._async.name_player(player_id, name))
+    def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
+        """Return where a player stands now on every board, by the boards' names; those behind a `cursor`."""
+        return self._run(self._async.standings(player_id, cursor=cursor, limit=limit))
 
-    def profile(self, player_id: str) -> Profile:
-        """What is known of a player beside the scores."""
-        return self._run(self._async.profile(player_id))
-
-    def boards(self) -> list[BoardInfo]:
-        """All boards, by name."""
-        return self._run(self._async.boards())
-
-    def board(self, name: str) -> BoardInfo:
-        """One board."""
-        return self._run(self._async.board(name))
-
-    def put_board(self, board: Board, *, version: int | None = None) -> BoardInfo:
-        """Define a board, or change its definition. One that changes the meaning rebuilds the rankings from the ledger.
-
-        Until the new rankings are complete, readers see the old ones; then this returns. `version` is the version that the
-        change is meant for: where another came first, VersionConflict is raised.
-        """
-        return self._run(self._async.put_board(board, version=version))
-
-    def delete_board(self, name: str) -> None:
-        """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
-        return self._run(self._async.delete_board(name))
-
-    def refresh(self) -> bool:
-        """Take up at once what other processes have defined; without this it takes a second. Answers whether there was something."""
-        return self._run(self._async.refresh())
-
-    def ready(self) -> None:
-        """Raise an error unless the ledger can be written and the engine answers."""
+    def ready(self) -> list[str]:
+        """Return why not everything works, if that is so; raise an error where nothing can be served."""
         return self._run(self._async.ready())
 
-    def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
-        """The windows of a board that have players, the latest first."""
-        return self._run(self._async.windows(board, window=window, limit=limit, offset=offset))
 
-    def history(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
-        """Where a player stood, window by window, and the best place ever."""
-        return self._run(self._async.history(board, player_id, window=window, limit=limit))
+class History:
+    """What has been: windows, snapshots, histories of players, standings of past moments, events."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._leaderboards = leaderboards
+
+    def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
+        """Return the windows of a board that have players, the latest first."""
+        return self._leaderboards._run(self._leaderboards._async.history.windows(board, window=window, limit=limit, offset=offset))
+
+    def snapshots(
+        self,
+        board: str,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Snapshots:
+        """List the snapshots of a board, the newest first; without a segment, those of everyone."""
+        return self._leaderboards._run(
+            self._leaderboards._async.history.snapshots(
+                board, window=window, window_id=window_id, segment=segment, limit=limit, offset=offset
+            )
+        )
+
+    def snapshot(
+        self, board: str, snapshot_id: int, *, limit: int = 100, offset: int = 0, cursor: str | None = None, rank: str | None = None
+    ) -> Snapshot:
+        """Return a page of the standings of a snapshot: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        return self._leaderboards._run(
+            self._leaderboards._async.history.snapshot(board, snapshot_id, limit=limit, offset=offset, cursor=cursor, rank=rank)
+        )
+
+    def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
+        """Return where a player stood, window by window, and the best place ever."""
+        return self._leaderboards._run(self._leaderboards._async.history.of(board, player_id, window=window, limit=limit))
 
     def as_of(
         self,
@@ -284,44 +335,159 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """The top of a ranking as it stood at a moment, by the events that had come by then. It reads all events of the board."""
-        return self._run(self._async.as_of(board, at, limit=limit, window=window, segment=segment, rank=rank))
+        """Return the top of a ranking as it stood at a moment, by the events that had come by then. It reads all events of the board."""
+        return self._leaderboards._run(
+            self._leaderboards._async.history.as_of(board, at, limit=limit, window=window, segment=segment, rank=rank)
+        )
 
     def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
-        """What is recorded of a player on a board, the newest first."""
-        return self._run(self._async.events(board, player_id, limit))
+        """Return what is recorded of a player on a board, the newest first."""
+        return self._leaderboards._run(self._leaderboards._async.history.events(board, player_id, limit))
 
     def all_events(self, board: str, *, cursor: str | None = None, limit: int = 1000) -> BoardEvents:
-        """What is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
-        return self._run(self._async.all_events(board, cursor=cursor, limit=limit))
+        """Return what is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
+        return self._leaderboards._run(self._leaderboards._async.history.all_events(board, cursor=cursor, limit=limit))
+
+
+class Players:
+    """Gives players names, and tells them."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._leaderboards = leaderboards
+
+    def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
+        """Give a player a name to show."""
+        return self._leaderboards._run(self._leaderboards._async.players.name(player_id, name, idempotency_key=idempotency_key))
+
+    def profile(self, player_id: str) -> Profile:
+        """Return what is known of a player beside the scores."""
+        return self._leaderboards._run(self._leaderboards._async.players.profile(player_id))
+
+
+class Administration:
+    """Does what is done to boards as wholes, by the parts that know how."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._leaderboards = leaderboards
+
+    def boards(self) -> list[BoardInfo]:
+        """Return all boards, by name."""
+        return self._leaderboards._run(self._leaderboards._async.admin.boards())
+
+    def board(self, name: str) -> BoardInfo:
+        """Return one board."""
+        return self._leaderboards._run(self._leaderboards._async.admin.board(name))
+
+    def put_board(
+        self, board: Board, *, version: int | None = None, confirm: bool = False, idempotency_key: str | None = None
+    ) -> BoardInfo:
+        """Define a board, or replace its definition. One that changes the meaning rebuilds the rankings from the ledger.
+
+        Until the new rankings are complete, readers see the old ones; then this returns. A change that loses or rebuilds something
+        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. Where another version came
+        first, VersionConflict is raised.
+        """
+        return self._leaderboards._run(
+            self._leaderboards._async.admin.put_board(board, version=version, confirm=confirm, idempotency_key=idempotency_key)
+        )
+
+    def change_board(
+        self, name: str, fields: Mapping[str, Any], *, version: int | None = None, confirm: bool = False, idempotency_key: str | None = None
+    ) -> BoardInfo:
+        """Change some fields of a board's definition, and keep the others; None sets a field back to its default.
+
+        What `put_board` says of confirmation and versions holds here, too.
+        """
+        return self._leaderboards._run(
+            self._leaderboards._async.admin.change_board(name, fields, version=version, confirm=confirm, idempotency_key=idempotency_key)
+        )
+
+    def delete_board(self, name: str, *, idempotency_key: str | None = None) -> Deleted:
+        """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
+        return self._leaderboards._run(self._leaderboards._async.admin.delete_board(name, idempotency_key=idempotency_key))
+
+    def refresh(self) -> bool:
+        """Take up at once what other processes have defined; without this it takes a second. Return whether there was something."""
+        return self._leaderboards._run(self._leaderboards._async.admin.refresh())
 
     def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
         """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
-        return self._run(self._async.reset(board, idempotency_key=idempotency_key))
+        return self._leaderboards._run(self._leaderboards._async.admin.reset(board, idempotency_key=idempotency_key))
 
     def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
         """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
-        return self._run(self._async.undo_reset(board, idempotency_key=idempotency_key))
+        return self._leaderboards._run(self._leaderboards._async.admin.undo_reset(board, idempotency_key=idempotency_key))
 
     def verify(self, board: str, *, repair: bool = False) -> Verification:
         """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
-        return self._run(self._async.verify(board, repair=repair))
+        return self._leaderboards._run(self._leaderboards._async.admin.verify(board, repair=repair))
 
     def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
-        """Make the rankings of a board anew from all of its events. Readers see the old ones until the new ones are whole.
+        """Rebuild the rankings of a board from all of its events. Readers see the old ones until it finishes.
 
         `progress` is called now and then with what is being done, how much of it is done, and how much there is.
         """
-        return self._run(self._async.rebuild(board, progress=progress))
+        return self._leaderboards._run(self._leaderboards._async.admin.rebuild(board, progress=progress))
 
-    def revise(self, board: str, window: str, window_id: str, reason: str) -> Revision:
-        """Correct the final standings of a closed window: they are archived anew, as the next revision, with a note in the audit."""
-        return self._run(self._async.revise(board, window, window_id, reason))
+    def revise(self, board: str, window: str, window_id: str, reason: str, *, idempotency_key: str | None = None) -> Revision:
+        """Correct the final standings of a closed window: they are archived again, as the next revision, with a note in the audit."""
+        return self._leaderboards._run(
+            self._leaderboards._async.admin.revise(board, window, window_id, reason, idempotency_key=idempotency_key)
+        )
 
     def keeper_status(self) -> KeeperStatus:
-        """The jobs of the keeper: when each ran and runs next, and what became of it."""
-        return self._run(self._async.keeper_status())
+        """Return the jobs of the keeper: when each ran and runs next, and what became of it."""
+        return self._leaderboards._run(self._leaderboards._async.admin.keeper_status())
 
     def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
         """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
-        return self._run(self._async.run_keeper(now))
+        return self._leaderboards._run(self._leaderboards._async.admin.run_keeper(now))
+
+    def import_scores(
+        self, board: str, entries: Sequence[Entry | KeepscoreError], *, part: NewPart | None = None, keys: Sequence[str] = ()
+    ) -> ImportReceipt:
+        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
+        return self._leaderboards._run(self._leaderboards._async.admin.import_scores(board, entries, part=part, keys=keys))
+
+    def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
+        """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""
+        return self._leaderboards._run(self._leaderboards._async.admin.imported_parts(board, after=after))
+
+
+class Keys:
+    """The API keys of a ledger."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._leaderboards = leaderboards
+
+    def create(
+        self, name: str, scope: str = "read", *, boards: Sequence[str] | None = None, expires: datetime | str | None = None
+    ) -> NewKey:
+        """Create an API key. Its text is in the answer, and kept nowhere.
+
+        `scope` is `read`, `submit`, `moderate` or `admin`, each of which includes the ones before it; `boards` are patterns such as
+        `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
+        """
+        return self._leaderboards._run(self._leaderboards._async.keys.create(name, scope, boards=boards, expires=expires))
+
+    def all(self) -> list[ApiKey]:
+        """Return all API keys, without their secrets, the oldest first."""
+        return self._leaderboards._run(self._leaderboards._async.keys.all())
+
+    def revoke(self, key_id: str) -> None:
+        """End an API key, and all player tokens that it signed, within a second on every worker."""
+        return self._leaderboards._run(self._leaderboards._async.keys.revoke(key_id))
+
+    def rotate(self, key_id: str, *, overlap: str = DEFAULT_OVERLAP) -> NewKey:
+        """Create a key in the place of another, which can be used for a while longer, its `overlap`."""
+        return self._leaderboards._run(self._leaderboards._async.keys.rotate(key_id, overlap=overlap))
+
+    def token(self, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = DEFAULT_TTL) -> PlayerToken:
+        """Return a token for a player, signed with the latest key that can submit."""
+        return self._leaderboards._run(self._leaderboards._async.keys.token(player_id, boards=boards, ttl=ttl))
+
+    def token_signed_by(
+        self, key_id: str | None, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = DEFAULT_TTL
+    ) -> PlayerToken:
+        """Return a token for a player, signed with a key; None: the latest that can submit."""
+        return self._leaderboards._run(self._leaderboards._async.keys.token_signed_by(key_id, player_id, boards=boards, ttl=ttl))

@@ -10,14 +10,14 @@ from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanag
 from functools import cache, partial
 from pathlib import Path
 
-from keepscore.engines.base import RankingEngine
-from keepscore.ledgers.base import Ledger
+from keepscore.storage.engines.base import RankingEngine
+from keepscore.storage.ledgers.base import Ledger
 from tests.contract.driving import DAY, NOON
 
 
 @asynccontextmanager
 async def embedded_engine() -> AsyncIterator[RankingEngine]:
-    from keepscore.engines.embedded import EmbeddedEngine
+    from keepscore.storage.engines.embedded.engine import EmbeddedEngine
 
     yield EmbeddedEngine()
 
@@ -25,7 +25,7 @@ async def embedded_engine() -> AsyncIterator[RankingEngine]:
 @cache
 def redis_url() -> str:
     """One Redis for the whole run: it starts with the first test that needs it and ends with the process."""
-    from tests.redis_servers import single
+    from tests.support.redis_servers import single
 
     started = ExitStack()
     atexit.register(started.close)
@@ -35,7 +35,7 @@ def redis_url() -> str:
 @cache
 def cluster_url() -> str:
     """One Redis Cluster for the whole run."""
-    from tests.redis_servers import cluster
+    from tests.support.redis_servers import cluster
 
     started = ExitStack()
     atexit.register(started.close)
@@ -44,7 +44,7 @@ def cluster_url() -> str:
 
 @asynccontextmanager
 async def redis_engine(url: Callable[[], str]) -> AsyncIterator[RankingEngine]:
-    from keepscore.engines.redis import RedisEngine
+    from keepscore.storage.engines.redis.engine import RedisEngine
 
     # A ledger of its own, so that what another test left is another's; the clock of the tests, so that nothing expires meanwhile.
     engine = RedisEngine(url(), clock=lambda: NOON - DAY)
@@ -56,20 +56,20 @@ async def redis_engine(url: Callable[[], str]) -> AsyncIterator[RankingEngine]:
 
 
 @asynccontextmanager
-async def sqlite_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
-    from keepscore.ledgers.sqlite import SqliteLedger
+async def sqlite_ledger(folder: Path) -> AsyncIterator[Callable[..., Ledger]]:
+    from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
 
-    yield lambda: SqliteLedger(str(folder / "ledger.db"))
+    yield lambda shared=False: SqliteLedger(str(folder / "ledger.db"), shared)
 
 
 @asynccontextmanager
-async def postgres_ledger(folder: Path) -> AsyncIterator[Callable[[], Ledger]]:
-    from keepscore.ledgers.postgres import PostgresLedger
-    from keepscore.ledgers.postgres_url import parse_postgres_url
-    from tests.postgres_servers import shared_postgres
+async def postgres_ledger(folder: Path) -> AsyncIterator[Callable[..., Ledger]]:
+    from keepscore.storage.ledgers.postgres.ledger import PostgresLedger
+    from keepscore.storage.ledgers.postgres.url import parse_postgres_url
+    from tests.support.postgres_servers import shared_postgres
 
     address = parse_postgres_url(shared_postgres().new_database())
-    yield lambda: PostgresLedger(address)
+    yield lambda shared=False: PostgresLedger(address, shared)
 
 
 #: Each gives an empty engine.
@@ -81,8 +81,8 @@ ENGINES: dict[str, Callable[[], AbstractAsyncContextManager[RankingEngine]]] = {
 #: Those whose rankings are gone with the process.
 IN_PROCESS = ["embedded"]
 
-#: Each gives a function that makes a ledger, not open yet, at one place that is empty in the beginning.
-LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Callable[[], Ledger]]]] = {
+#: Each gives a function that makes a ledger, not open yet, at one place that is empty in the beginning. It takes `shared`.
+LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Callable[..., Ledger]]]] = {
     "sqlite": sqlite_ledger,
     "postgres": postgres_ledger,
 }

@@ -2,13 +2,11 @@
 
 import itertools
 from contextlib import asynccontextmanager
-from unittest.mock import patch
 
 import redis
 
-from keepscore import Leaderboards
 from tests.contract.backends import redis_url
-from tests.contract.opened import KeeperByHand
+from tests.support.opening import leaderboards
 
 _databases = itertools.cycle(range(1, 16))
 
@@ -23,8 +21,6 @@ def own_redis():
 
 @asynccontextmanager
 async def over_redis(path, url, clock, *boards):
-    lb = Leaderboards.open(f"sqlite:///{path}", url, boards, clock)
-    with patch("keepscore.leaderboards.Keeper", KeeperByHand):
-        async with lb:
-            lb.path = path
-            yield lb
+    async with leaderboards(f"sqlite:///{path}", url, boards, clock) as lb:
+        lb.path = path
+        yield lb

@@ -3,17 +3,16 @@
 import shutil
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from unittest.mock import patch
 
-from keepscore import Leaderboards
-from keepscore.keeper import Keeper
-from keepscore.ledgers.sqlite import SqliteLedger
-from keepscore.scoring import Event
+from keepscore.domain.scoring import Event
+from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
 from tests.contract.driving import live_board, start
+from tests.support.opening import leaderboards
+from tests.support.wrapping import wrap
 
 #: 2026-11-15T12:00:00Z, a Sunday.
 NOON = 1_794_744_000_000
-SECOND, HOUR, DAY = 1000, 3_600_000, 86_400_000
+SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 
 class Clock:
@@ -24,54 +23,43 @@ class Clock:
         return self.now
 
 
-class KeeperByHand(Keeper):
-    """Does its jobs when a test calls them, and at no other time."""
-
-    def start(self):
-        pass
-
-
 class CountingLedger(SqliteLedger):
     """Remembers how many events each append brought."""
 
     def __init__(self, path):
         super().__init__(path)
         self.appended = []
+        wrap(self.events, "append", self._count)
 
-    async def append(self, events, claims, answers):
+    async def _count(self, append, events, claims, answers):
         self.appended.append(len(events))
-        await super().append(events, claims, answers)
+        return await append(events, claims, answers)
 
 
 @asynccontextmanager
-async def opened(path, clock, *boards, engine=None, ledger=SqliteLedger, keeper=KeeperByHand):
+async def opened(path, clock, *boards, engine=None, ledger=SqliteLedger, keeper="manual"):
     """Leaderboards whose parts are of the given classes."""
-    lb = Leaderboards.open(f"sqlite:///{path}", boards=boards, clock=clock)
-    lb.ledger = ledger(str(path))
-    if engine is not None:
-        lb._engine = engine()
-    with patch("keepscore.leaderboards.Keeper", keeper):
-        async with lb:
-            lb.path, lb.engine, lb.checkpoint = path, lb._engine, lb._keeper.checkpoint
-            yield lb
+    async with leaderboards(ledger(str(path)), "embedded://" if engine is None else engine(), boards, clock, keeper) as lb:
+        lb.path = path
+        yield lb
 
 
 async def live_of(lb, name):
-    (found,) = [record for record in await lb.ledger.boards() if record.board.name == name]
+    (found,) = [record for record in await lb.runtime.ledger.boards.current() if record.board.name == name]
     return live_board(found.board, found.id, found.version)
 
 
 async def snapshot(lb, name):
     """All that the engine has of a board, for `restore`."""
     live = await live_of(lb, name)
-    rankings = await lb.engine.rankings(live.id)
-    states = {r: {row.player: row[1:] for row in (await lb.engine.page(r, 0, 10_000)).rows} for r in rankings}
-    return states, await lb.engine.applied(live.id)
+    rankings = await lb.runtime.engine.rankings(live.id)
+    states = {r: {row.player: row[1:] for row in (await lb.runtime.engine.page(r, 0, 10_000)).rows} for r in rankings}
+    return states, await lb.runtime.engine.applied(live.id)
 
 
 async def restore(lb, name, saved):
     """Put the engine back to where it was, as a restored backup does."""
-    await start(lb.engine, await live_of(lb, name), *saved)
+    await start(lb.runtime.engine, await live_of(lb, name), *saved)
 
 
 def killed(lb, name="killed.db"):
@@ -93,9 +81,9 @@ async def standings(lb, board, **view):
 
 async def recorded(lb, board) -> list[Event]:
     """All events of a board, in the ledger's order."""
-    (found,) = [record for record in await lb.ledger.boards() if record.board.name == board]
-    return [event async for events in lb.ledger.events(found.id, {}) for event in events]
+    (found,) = [record for record in await lb.runtime.ledger.boards.current() if record.board.name == board]
+    return [event async for events in lb.runtime.ledger.events.read(found.id, {}) for event in events]
 
 
 async def differences(lb):
-    return [difference for info in await lb.boards() for difference in (await lb.verify(info.board.name)).differences]
+    return [difference for info in await lb.admin.boards() for difference in (await lb.admin.verify(info.board.name)).differences]

@@ -3,16 +3,16 @@
 import random
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
-from unittest.mock import patch
 
-from keepscore import Board, Leaderboards
-from keepscore.entries import Entry
+from keepscore import Board
+from keepscore.domain.inputs import Entry
+from keepscore.domain.scoring import State, same_state
 from keepscore.errors import NotKept
-from keepscore.jobs.dropping import month_of
-from keepscore.scoring import State, same_state
+from keepscore.lifecycle.jobs.retention import month_of
 from tests.contract.both import own_redis
-from tests.contract.opened import DAY, HOUR, Clock, KeeperByHand, at
-from tests.postgres_servers import shared_postgres
+from tests.contract.opened import DAY, HOUR, Clock, at
+from tests.support.opening import leaderboards
+from tests.support.postgres_servers import shared_postgres
 
 #: 2027-01-05T12:00:00Z: later than the clock of any server, so that nothing expires there by itself.
 START = round(datetime(2027, 1, 5, 12, tzinfo=UTC).timestamp() * 1000)
@@ -52,10 +52,8 @@ class Place:
 
     @asynccontextmanager
     async def opened(self, *boards):
-        lb = Leaderboards.open(self.ledger, self.engine, boards, self.clock, keep_events=self.keep_events)
-        with patch("keepscore.leaderboards.Keeper", KeeperByHand):
-            async with lb:
-                yield lb
+        async with leaderboards(self.ledger, self.engine, boards, self.clock, keep_events=self.keep_events) as lb:
+            yield lb
 
 
 class Twins:
@@ -115,7 +113,7 @@ class Twins:
         for _ in range(2 if self.place.engine.startswith("redis") else 1):
             self.clock.now += 61_000
             for lb in self.both:
-                for job in [task.job for task in lb._keeper._tasks if task.job.for_leader and task.job.name != "verify"]:
+                for job in [job for job in lb.runtime.keeper.jobs if job.for_leader and job.name != "verify"]:
                     done = await job.run(self.clock.now)
                     told += [done] if job.name == "drop events" and done else []
         return told
@@ -153,40 +151,40 @@ class Twins:
                 assert _same(board, rows, shown[1][name]), (name, rows, shown[1][name])
             assert (await self._archives(self.one, board.name)) == (await self._archives(self.other, board.name))
             for lb in self.both:
-                found = await lb.verify(board.name)
+                found = await lb.admin.verify(board.name)
                 assert found.ok, found
         await self._compare_past()
 
     async def _compare_past(self):
-        opening = await self.one.ledger.opening(self.one._catalog[self.board.name].id)
+        opening = await self.one.runtime.ledger.openings.current(self.one.runtime.catalog[self.board.name].id)
         moments = [self.clock.now - self.chance.randrange(60 * DAY) for _ in range(3)]
         window = "all_time" if "all_time" in self.board.periods else None
         for moment in moments if self.board.half_life is None else ():
-            told = await self.other.as_of(self.board.name, at(moment), window=window)
+            told = await self.other.history.as_of(self.board.name, at(moment), window=window)
             try:
-                assert (await self.one.as_of(self.board.name, at(moment), window=window)) == told
+                assert (await self.one.history.as_of(self.board.name, at(moment), window=window)) == told
             except NotKept:
                 assert opening is not None
                 assert moment < opening.received
         for player in ("p0", "p1", "p11", "q1"):
             for window in self.board.periods if self.board.half_life is None else ():
-                histories = [await lb.history(self.board.name, player, window=window) for lb in self.both]
+                histories = [await lb.history.of(self.board.name, player, window=window) for lb in self.both]
                 assert histories[0] == histories[1]
-            mine = (await self.one.events(self.board.name, player, 1000)).events
-            theirs = (await self.other.events(self.board.name, player, 1000)).events
+            mine = (await self.one.history.events(self.board.name, player, 1000)).events
+            theirs = (await self.other.history.events(self.board.name, player, 1000)).events
             if opening is not None:
                 theirs = [e for e in theirs if not (e.received < at(opening.received) and e.at < at(opening.at))]
             assert [e[:-2] for e in map(_fields, mine)] == [e[:-2] for e in map(_fields, theirs)]
 
     async def _shown(self, lb, name):
-        live = lb._catalog[name]
-        await lb._engine.expire(self.clock.now)
-        rankings = await lb._engine.rankings(live.id)
-        return {ranking[1:]: (await lb._engine.page(ranking, 0, 1000)).rows for ranking in rankings}
+        live = lb.runtime.catalog[name]
+        await lb.runtime.engine.expire(self.clock.now)
+        rankings = await lb.runtime.engine.rankings(live.id)
+        return {ranking[1:]: (await lb.runtime.engine.page(ranking, 0, 1000)).rows for ranking in rankings}
 
     async def _archives(self, lb, name):
-        found = await lb.ledger.archives(lb._catalog[name].id)
-        return [(a.slot, a.kind, a.number, a.players, lb._catalog[name].half_life is None and a.digest) for a in found]
+        found = await lb.runtime.ledger.archives.find(lb.runtime.catalog[name].id)
+        return [(a.slot, a.kind, a.number, a.players, lb.runtime.catalog[name].half_life is None and a.digest) for a in found]
 
 
 def _same(board, rows, others):

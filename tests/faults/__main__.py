@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.faults.storm import SENTINEL, SINGLE, Storm
-from tests.redis_servers import sentinels, single
+from tests.support.redis_servers import sentinels, single
 
 #: Seconds of one round: a service and servers of its own, a load, faults, and a verdict.
 ROUND = 60.0

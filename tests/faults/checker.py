@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tests.faults.history import History, Request
-from tests.redis_load import Answer
+from tests.support.redis_load import Answer
 
 
 class Row(NamedTuple):

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from tests.redis_load import PATIENCE, Answer, Load, Sent, ask, call
+from tests.support.redis_load import PATIENCE, Answer, Load, Sent, ask, call
 
 #: Boards of a history, each with its operator; the strong ones take nothing while the ledger or the engine is away.
 EVENTUAL = {"sums": "sum", "lasts": "last", "bests": "best", "firsts": "first"}

@@ -16,10 +16,10 @@ import redis
 from tests.faults.checker import EVENTS, Verdict, judge, rows_of
 from tests.faults.history import History
 from tests.faults.proxy import Proxy
-from tests.postgres_servers import PostgresServer
-from tests.redis_load import call
-from tests.redis_servers import RedisServer, Sentinels
 from tests.service.running import Service, run
+from tests.support.postgres_servers import PostgresServer
+from tests.support.redis_load import call
+from tests.support.redis_servers import RedisServer, Sentinels
 
 #: Seconds that a call to Redis may take, and one to PostgreSQL.
 REDIS_DEADLINE, POSTGRES_DEADLINE = 0.5, 1.0
@@ -133,7 +133,7 @@ class Rig:
 
     def settles(self, history: History, seconds: float = RECOVERY) -> Verdict:
         """With nothing more sent but retries, everything is as promised; gives the verdict."""
-        until(lambda: call(self.service.url, "GET", "/readyz").status == 200, seconds)
+        until(lambda: (call(self.service.url, "GET", "/readyz").body or {}).get("status") == "ready", seconds)
         history.retry(seconds)
         history.replay()
         # What is spooled gets into the ledger.

@@ -12,8 +12,8 @@ from pathlib import Path
 from tests.faults.history import History
 from tests.faults.proxy import Proxy
 from tests.faults.rig import Rig, is_primary, rig_on, until
-from tests.redis_load import call
-from tests.redis_servers import RedisServer, Sentinels
+from tests.support.redis_load import call
+from tests.support.redis_servers import RedisServer, Sentinels
 
 #: Seconds in which all must be well again after a fault; the service may have to be started for that.
 PATIENCE = 30.0
@@ -52,7 +52,7 @@ class Storm:
 
     def recovers(self) -> None:
         """Wait until the service takes everything, and the ledger has all that was spooled: the next fault may take the engine away."""
-        until(lambda: call(self.rig.service.url, "GET", "/readyz").status == 200, PATIENCE)
+        until(lambda: (call(self.rig.service.url, "GET", "/readyz").body or {}).get("status") == "ready", PATIENCE)
         until(lambda: not self.rig.missing(self.history), PATIENCE)
 
     def count(self) -> None:

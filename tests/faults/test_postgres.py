@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.rig import POSTGRES_DEADLINE, RECOVERY, Rig, cut_off, is_primary, rig_on, until
-from tests.redis_load import Answer, call
-from tests.redis_servers import RedisServer, sentinels, single
+from tests.support.redis_load import Answer, call
+from tests.support.redis_servers import RedisServer, sentinels, single
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +177,6 @@ def test_a_failover_to_a_replica_that_lags(tmp_path: Path) -> None:
             history.reach(60)
             found.primary.kill()
             until(lambda: found.current_primary() is not found.primary and is_primary(found.current_primary()), 20)
-            until(lambda: call(rig.service.url, "GET", "/readyz").status == 200, RECOVERY)
+            until(lambda: (call(rig.service.url, "GET", "/readyz").body or {}).get("status") == "ready", RECOVERY)
             history.reach(60)
         rig.settles(history)

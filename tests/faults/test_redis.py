@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.faults.rig import cut_off, is_primary, until
-from tests.redis_load import Answer, Load, call
-from tests.redis_servers import Cluster, RedisServer, cluster, sentinels, single
 from tests.service.running import Service
+from tests.support.redis_load import Answer, Load, call
+from tests.support.redis_servers import Cluster, RedisServer, cluster, sentinels, single
 
 #: Seconds that a call to Redis may take.
 DEADLINE = 0.5
@@ -199,6 +199,50 @@ def test_a_verification_meanwhile_holds_nobody_up(rig: Rig, server: RedisServer)
     assert {answer.status for answer in answers} <= {200}
     assert max(answer.seconds for answer in answers) < 1
     assert (found.result().status, found.result().body.get("differences")) in ((200, []), (503, None)), "what is missing comes back"
+
+
+@pytest.mark.parametrize("parts", [["key"], ["times"], ["rankings", "applied"]], ids="-".join)
+def test_redis_loses_some_keys_under_load(rig: Rig, server: RedisServer, parts: list[str]) -> None:
+    """No answer is wrong meanwhile: a player's best score never falls, and a rank is never that of an empty board."""
+    with rig.load(strong=True).running() as load:
+        load.reach(60)
+        for board in load.boards:
+            names = {"key": f"keepscore:{{{board}}}:all_time:all_time", "times": f"keepscore:times:keepscore:{{{board}}}:all_time:all_time"}
+            server.ask("DEL", *(names.get(part, f"keepscore:{{{board}}}:{board}:{part}") for part in parts))
+        lost = time.monotonic()
+        load.reach(60)
+    assert load.statuses.keys() <= {200, 202}
+    later = [answer for answer in load.answers if answer.moment > lost and answer.status == 200 and answer.body.get("total_players")]
+    assert later
+    assert all(answer.body["total_players"] > 3 for answer in later), "nobody is told that the board is empty"
+    rig.settles(load)
+
+
+@pytest.mark.parametrize("fault", ["full", "acl"])
+def test_redis_refuses_writes_under_load(rig: Rig, server: RedisServer, fault: str) -> None:
+    """Full, or without a command in the middle of a script: strong boards record nothing, others rank later, and readiness tells."""
+    begin, end = {
+        "full": (("CONFIG SET", "maxmemory", "1"), ("CONFIG SET", "maxmemory", "0")),
+        "acl": (("ACL SETUSER", "default", "-zadd"), ("ACL SETUSER", "default", "+zadd")),
+    }[fault]
+    with rig.load(strong=True).running() as load:
+        load.reach(60)
+        server.ask(*begin)
+        refused = time.monotonic()
+        try:
+            load.reach(60)
+            ready = call(rig.service.url, "GET", "/readyz")
+        finally:
+            server.ask(*end)
+        load.reach(30)
+    during = {name: [a for s in load.sent if s.board == name for a in s.answers if a.moment > refused + 0.1] for name in load.boards}
+    for name, answers in during.items():
+        assert {answer.status for answer in answers} <= ({200, 503} if name.startswith("prize") else {200, 202}), name
+    assert (ready.status, ready.body["status"]) == (200, "degraded")
+    assert any(("OOM" if fault == "full" else "can't run this command") in reason for reason in ready.body["reasons"]), ready.body
+    load.retry()
+    rig.settles(load)
+    until(lambda: call(rig.service.url, "GET", "/readyz").body == {"status": "ready", "reasons": []}, RECOVERY)
 
 
 def test_redis_forgets_the_scripts(rig: Rig, server: RedisServer) -> None:

@@ -16,7 +16,7 @@ import traceback
 from importlib.metadata import entry_points
 from typing import IO, Any
 
-import keepscore.web.serve  # noqa: F401 - what `serve` imports late
+import keepscore.service.serve  # noqa: F401 - what `serve` imports late
 
 (SCRIPT,) = entry_points(group="console_scripts", name="keepscore")
 MAIN = SCRIPT.load()

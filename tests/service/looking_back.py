@@ -11,12 +11,14 @@ from typing import Any
 import httpx
 
 from keepscore import Board, Leaderboards
-from keepscore.catalog import LiveBoard
-from keepscore.engines.base import Ranking
-from keepscore.ledgers.base import Archived, Slot
-from keepscore.web.app import make_app
-from tests.postgres_servers import shared_postgres
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.service.app import make_app
+from keepscore.storage.engines.base import Ranking
+from keepscore.storage.ledgers.archives import Archived
+from keepscore.storage.ledgers.slots import Slot
+from tests.contract.driving import restate
 from tests.service.redis_places import open_redis
+from tests.support.postgres_servers import shared_postgres
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 #: 2026-11-15T12:00:00Z, a Sunday.
@@ -51,7 +53,7 @@ class Running:
     @property
     def live(self) -> LiveBoard:
         """The board as the service has it."""
-        return self.lb._catalog[self.name]
+        return self.lb.runtime.catalog[self.name]
 
     async def ask(self, path: str, **query: Any) -> httpx.Response:
         """A read, whatever it answers."""
@@ -84,8 +86,8 @@ class Running:
 
     async def archive(self, ranking: Ranking, keep: int | None = None, number: int = 1, kind: str = "closed") -> list[Archived]:
         """Archive what the engine has of a ranking."""
-        page = await self.lb._engine.page(ranking, 0, 1000)
-        places = await self.lb._engine.places(ranking, [row.player for row in page.rows])
+        page = await self.lb.runtime.engine.page(ranking, 0, 1000, "dense")
+        places = await self.lb.runtime.engine.places(ranking, [row.player for row in page.rows])
         half_life = self.live.half_life
         scores = [row.score if half_life is None else half_life.score(row.score, self.clock.now) for row in page.rows]
         found = zip(places, page.rows, scores, strict=True)
@@ -96,16 +98,16 @@ class Running:
         self, ranking: Ranking, rows: list[Archived], players: int, keep: int | None = None, number: int = 1, kind: str = "closed"
     ) -> list[Archived]:
         """Archive rows."""
-        ledger = self.lb.ledger
-        archive = await ledger.begin_archive(ranking.board, Slot(*ranking[1:]), kind, number, self.clock.now)
-        await ledger.write_archive(archive, rows[:keep])
-        await ledger.finish_archive(archive, players, len(rows[:keep]), "digest")
+        ledger = self.lb.runtime.ledger
+        archive = await ledger.archives.begin(ranking.board, Slot(*ranking[1:]), kind, number, self.clock.now)
+        await ledger.archives.write(archive, rows[:keep])
+        await ledger.archives.finish(archive, players, len(rows[:keep]), "digest")
         return rows
 
     async def drop(self, ranking: Ranking) -> None:
         """Let the engine forget a ranking."""
-        for row in (await self.lb._engine.page(ranking, 0, 1000)).rows:
-            await self.lb._engine.restate(ranking, row.player, None)
+        for row in (await self.lb.runtime.engine.page(ranking, 0, 1000)).rows:
+            await restate(self.lb.runtime.engine, ranking, row.player, None)
 
 
 @asynccontextmanager

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
 
-from tests.redis_servers import Cluster, RedisServer, Sentinels, cluster, sentinels, single
 from tests.service.running import Service, run
+from tests.support.redis_servers import Cluster, RedisServer, Sentinels, cluster, sentinels, single
 
 #: A password with signs that mean something in an address.
 PASSWORD = "s3cr3t/@:?#%"

@@ -7,11 +7,13 @@ import contextlib
 import functools
 import json
 import os
+import pty
+import select
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,10 @@ import httpx
 
 #: The installed command.
 KEEPSCORE = str(Path(sys.executable).parent / "keepscore")
+#: What says that a body is JSON, for those who write the body themselves.
+JSON = {"content-type": "application/json"}
+#: The command as a program of its own, which may have a terminal.
+PROGRAM = [sys.executable, "-c", "import sys; sys.argv[0] = 'keepscore'; from keepscore.cli import main; main()"]
 #: Seconds until a service must be ready, and until a command must be done.
 PATIENCE = 60
 
@@ -43,8 +49,9 @@ class Commands:
 
     def __init__(self) -> None:
         runner = str(Path(__file__).with_name("commands.py"))
+        # Not with this folder in front: its `http/` is not Python's.
         self._runner = subprocess.Popen(
-            [sys.executable, runner], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            [sys.executable, "-P", runner], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
         )
         atexit.register(self.stop)
 
@@ -74,8 +81,31 @@ def run(*arguments: str, cwd: Path, timeout: float = PATIENCE, **variables: str)
     return _commands().run(arguments, cwd, timeout, variables)
 
 
+def on_terminal(*arguments: str, cwd: Path, answer: str = "", columns: int = 80) -> tuple[int, str]:
+    """Run a command on a terminal, and type an answer to what it asks: the exit code, and what was shown."""
+    ours, theirs = pty.openpty()
+    variables = {**environment(), "COLUMNS": str(columns), "TERM": "xterm"}
+    process = subprocess.Popen([*PROGRAM, *arguments], cwd=cwd, env=variables, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown, deadline = b"", time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if select.select([ours], [], [], 0.1)[0]:
+            try:
+                shown += os.read(ours, 65536)
+            except OSError:
+                break
+        if answer and b"[y/N]" in shown:
+            os.write(ours, answer.encode())
+            answer = ""
+    os.close(ours)
+    return process.wait(PATIENCE), shown.decode()
+
+
 class Service:
     """`keepscore serve` on a free port, with its configuration in a directory, and its ledger, unless another is named."""
+
+    #: What is run.
+    program: Sequence[str] = (KEEPSCORE,)
 
     def __init__(self, directory: Path, config: str = "", *flags: str, ledger: str | None = None) -> None:
         self.directory = directory
@@ -92,7 +122,7 @@ class Service:
         """Start the process and wait until it is ready."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [KEEPSCORE, "serve", "--config", str(self.config), "--port", str(self.port), *self._flags],
+                [*self.program, "serve", "--config", str(self.config), "--port", str(self.port), *self._flags],
                 cwd=self.directory,
                 env=environment(),
                 stdout=log,
@@ -122,7 +152,7 @@ class Service:
 
     def define(self, name: str, **fields: Any) -> str:
         """Define a board, and give its name."""
-        answer = self.client.put(f"/v1/boards/{name}", json=fields)
+        answer = self.client.put(f"/v1/boards/{name}", json=fields, params={"confirm": "true"})
         assert answer.status_code in (200, 201), answer.text
         return name
 

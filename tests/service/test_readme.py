@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.redis_servers import single
+from tests.support.redis_servers import single
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -63,7 +63,8 @@ def test_every_command_of_the_readme_works(demo):
 
 
 @pytest.mark.parametrize("code", blocks("python"))
-def test_the_python_of_the_readme_runs(code, tmp_path):
+def test_the_python_of_the_readme_runs(code, tmp_path, demo):
+    code = code.replace("http://127.0.0.1:8080", demo[0])
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1")
@@ -76,16 +77,16 @@ def test_examples_run(example, tmp_path):
     assert done.stdout
 
 
-def test_the_toml_of_the_readme_and_of_the_documentation_defines_boards(tmp_path):
-    from keepscore.config import boards_from_file
+def test_the_toml_of_the_readme_and_of_the_documentation_can_be_used(tmp_path):
+    from keepscore.config import load_settings
 
     documents = [README, *((ROOT / "docs" / name).read_text() for name in ("configuration.md", "history.md"))]
     snippets = [snippet for text in documents for snippet in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
-    assert len(snippets) == 8
+    assert len(snippets) == 9
     for snippet in snippets:
         file = tmp_path / "boards.toml"
         file.write_text(snippet)
-        assert boards_from_file(str(file))
+        assert bool(load_settings(str(file), environment={}).boards) == ("[[board]]" in snippet)
 
 
 def test_the_commands_of_the_redis_page_work(tmp_path):

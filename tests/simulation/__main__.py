@@ -23,24 +23,26 @@ def main() -> int:
     parser.add_argument("seed", nargs="?", type=int, help="replay this schedule and print what happened")
     parser.add_argument("--seeds", type=int, default=1000, help="how many schedules to run (default: 1000)")
     parser.add_argument("--from", type=int, default=1, dest="first", help="the first seed (default: 1)")
+    parser.add_argument("--restoring", action="store_true", help="an older ledger comes back now and then")
     given = parser.parse_args()
-    return _replay(given.seed) if given.seed is not None else _run(range(given.first, given.first + given.seeds))
+    seeds = range(given.first, given.first + given.seeds)
+    return _replay(given.seed, given.restoring) if given.seed is not None else _run(seeds, given.restoring)
 
 
-def _replay(seed: int) -> int:
-    verdict = run_schedule(seed, tracing=True)
+def _replay(seed: int, restoring: bool) -> int:
+    verdict = run_schedule(seed, tracing=True, restoring=restoring)
     print("\n".join(verdict.trace))
     print(f"\nseed {seed}: {_told(verdict)}")
     return bool(verdict.objections)
 
 
-def _run(seeds: range) -> int:
+def _run(seeds: range, restoring: bool) -> int:
     failed: list[int] = []
     requests = acknowledged = crashes = 0
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True)) as progress:
         for seed in progress.track(seeds, description="schedules"):
-            verdict = run_schedule(seed)
+            verdict = run_schedule(seed, restoring=restoring)
             requests += verdict.requests
             acknowledged += verdict.acknowledged
             crashes += verdict.crashes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
 from keepscore import Board
-from keepscore.answers import Receipt
+from keepscore.domain.results.standings import Receipt
 from keepscore.errors import KeepscoreError, Unavailable
 from tests.simulation.world import ConnectionLost, Process, World
 
@@ -33,6 +34,10 @@ class Request:
         self.options = options or {}
         self.key = key
         self.answers: list[Receipt | Exception] = []
+        #: When each of them was asked for.
+        self.moments: list[float] = []
+        #: When it was sent first, and when it was first acknowledged.
+        self.begun = self.ended = math.inf
         #: What was wrong with an answer when it came.
         self.objections: list[str] = []
 
@@ -50,6 +55,11 @@ class Request:
         unknown = (ConnectionLost, Unavailable)
         return bool(self.answers) and all(isinstance(a, KeepscoreError) and not isinstance(a, unknown) for a in self.answers)
 
+    def may_be_lost(self, world: World) -> bool:
+        """Whether nobody has acknowledged it since an older ledger came back, or the client sent it before that."""
+        told = [moment for moment, answer in zip(self.moments, self.answers, strict=True) if isinstance(answer, Receipt)]
+        return all(moment <= world.restored for moment in told or self.moments)
+
     async def insist(self, world: World, to: Process | None = None) -> None:
         """Send it while nothing goes wrong. What is left of earlier trouble may cost a try."""
         for _ in range(TRIES):
@@ -65,15 +75,21 @@ class Request:
             return
         process = to or world.dice.choice(living)
         world.note(f"{process} ← {self}")
+        self.begun = min(self.begun, world.loop.time())
         call = process.lb.submit if self.kind == "score" else process.lb.increment
+        moment = world.loop.time()
         options = {**self.options, "game_id": self.game, "idempotency_key": self.key}
         try:
             answer: Receipt | Exception = await process.do(lambda: call(self.board.name, self.player, self.amount, **options))
         except Exception as exc:
             answer = exc
         world.note(f"{process} answers {self.game}: {_told(answer)}")
-        self._look(answer, world)
+        if moment > world.restored:
+            self._look(answer, world)
+        if isinstance(answer, Receipt):
+            self.ended = min(self.ended, world.loop.time())
         self.answers.append(answer)
+        self.moments.append(moment)
 
     async def read(self, world: World) -> None:
         """Look at the player through some process. A strong board shows at least what was ranked before, or nothing at all."""
@@ -86,10 +102,12 @@ class Request:
         except (Unavailable, ConnectionLost):
             return
         except KeepscoreError as exc:
-            self.objections.append(f"ranked, and {process} says: {exc}")
+            if not self.may_be_lost(world):
+                self.objections.append(f"ranked, and {process} says: {exc}")
             return
         world.note(f"{process} shows {self.player} with {found}")
-        if found > self.amount if self.board.order == "asc" else found < self.amount:
+        is_worse = found > self.amount if self.board.order == "asc" else found < self.amount
+        if is_worse and not self.may_be_lost(world):
             self.objections.append(f"ranked, and {process} shows {found}")
 
     def expect(self, score: int) -> None:
@@ -110,7 +128,7 @@ class Request:
             unranked = any(window.rank is None for window in answer.windows.values())
             if unranked != (answer.pending is True) and answer.replayed is not True:
                 self.objections.append(f"rank {answer.rank}, pending {answer.pending}")
-            if self.receipts and answer.replayed is not True:
+            if self.receipts and answer.replayed is not True and not self.may_be_lost(world):
                 self.objections.append("acknowledged twice, and not as a replay")
         elif not isinstance(answer, KeepscoreError | ConnectionLost):
             self.objections.append(f"an error that nobody meant: {answer!r}")

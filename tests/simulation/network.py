@@ -2,6 +2,7 @@
 
 One thing is taken care of: what was acknowledged while the ledger was away lives in the engine alone until the ledger has it. To lose it
 there takes two faults at once, which nobody promises to survive. So nothing is lost from an engine that keeps something for the ledger.
+Nor does it lose anything once an older ledger has come back: it knows the numbers of writers then that the ledger has lost.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ FAULTS = (
     "engine out",
     "ledger out",
 )
+#: What makes a board be made anew, and so heals much else: not in most schedules.
+LOSSES = (
+    "lose",  # rankings are gone, and the engine goes on
+    "fail",  # a script fails midway
+)
 #: Seconds that a place is away for, at most.
 OUTAGES = {"engine": (0.1, 1, 5), "ledger": (0.3, 2, 6)}
 
@@ -50,6 +56,7 @@ class Network:
         self._rate = dice.choice((0.005, 0.02, 0.05, 0.1))
         self._faults = [fault for fault in FAULTS if dice.random() < 0.6]
         self._pace = dice.choice((0.0005, 0.003, 0.01))
+        self._faults += [fault for fault in LOSSES if dice.random() < 0.2]
         #: Until when each place is away.
         self.away = {"engine": 0.0, "ledger": 0.0}
         #: Calls that are executed after their caller has given up.
@@ -70,6 +77,7 @@ class Network:
         """Nothing goes wrong from now on."""
         self.is_calm = True
         self.away = {"engine": 0.0, "ledger": 0.0}
+        self._world.server.is_failing = False
 
     async def pause(self) -> None:
         """A moment on the way."""
@@ -124,7 +132,7 @@ class Network:
             self._go_away("engine" if fault == "engine out" else "ledger")
         elif fault == "replicate":
             world.server.replicate()
-        elif fault in ("wipe", "failover") and not world.server.is_spooling:
+        elif fault in ("wipe", "failover", "lose", "fail") and not world.server.is_spooling and not world.restores:
             getattr(world.server, fault)()
 
     def _overdue(self, place: Place, execute: Callable[[], Any]) -> None:

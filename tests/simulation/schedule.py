@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from random import Random
 from typing import NamedTuple
 from unittest.mock import patch
 
-from keepscore.writer import WORTHWHILE
+from keepscore.writing.writer import WORTHWHILE_SUBMISSIONS
 from tests.simulation.checker import behind, objections
 from tests.simulation.clients import Client, Request
 from tests.simulation.engine import SimulatedEngine
 from tests.simulation.ledger import SimulatedLedger
 from tests.simulation.loop import Stuck
-from tests.simulation.world import World
+from tests.simulation.world import OFF_MS, Process, World
 
 __all__ = ["Verdict", "run_schedule"]
 
@@ -40,35 +41,47 @@ def run_schedule(
     engine: type[SimulatedEngine] = SimulatedEngine,
     ledger: type[SimulatedLedger] = SimulatedLedger,
     tracing: bool = False,
+    restoring: bool = False,
 ) -> Verdict:
-    """Run one schedule. The same seed gives the same schedule, wherever it runs."""
-    logging.getLogger("keepscore").setLevel(logging.CRITICAL)
+    """Run one schedule, with an older ledger that comes back or without. The same seed gives the same schedule, wherever it runs."""
+    log = logging.getLogger("keepscore")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     world = World(seed, engine, ledger, tracing)
     # What there is stays until the end; to look through it for garbage meanwhile takes a third of the time.
     gc.disable()
     try:
         # How long work takes is not for the seed to say.
-        rests = patch("keepscore.pace.LONGEST", 0.0)
+        rests = patch("keepscore.storage.pace.LONGEST", 0.0)
         # Every other schedule has groups that are recorded beside others though they are small, as all are here.
-        beside = patch("keepscore.writer.WORTHWHILE", 1 if seed % 2 else WORTHWHILE)
-        with patch("keepscore.jobs.checkpoints.PAUSE", CHECKPOINT_MS), patch("keepscore.jobs.gaps.GAP_MS", GAP_MS), rests, beside:
-            requests, found = world.loop.run(_schedule(world))
+        beside = patch("keepscore.writing.writer.WORTHWHILE_SUBMISSIONS", 1 if seed % 2 else WORTHWHILE_SUBMISSIONS)
+        with (
+            patch("keepscore.lifecycle.jobs.checkpoints.CHECKPOINT_EVERY_MS", CHECKPOINT_MS),
+            patch("keepscore.lifecycle.jobs.dead_writers.GAP_MS", GAP_MS),
+            rests,
+            beside,
+        ):
+            requests, found = world.loop.run(_schedule(world, Random(seed) if restoring else None))
     except Stuck as exc:
         requests, found = [], [str(exc)]
     finally:
         world.end()
         gc.enable()
+        log.setLevel(level)
     return Verdict(seed, found, world.trace, len(requests), sum(1 for r in requests if r.receipts), world.crashes)
 
 
-async def _schedule(world: World) -> tuple[list[Request], list[str]]:
+async def _schedule(world: World, restoring: Random | None) -> tuple[list[Request], list[str]]:
     await world.start_process()
+    world.back_up()
     world.network.is_calm = False
     clients = [Client(world, name) for name in "abc"[: world.dice.choice((1, 2, 3))]]
     wanted = world.dice.choice((1, 2, 2, 3))
     around = [world.loop.create_task(_supervise(world, wanted))]
     if world.dice.random() < 0.35:
         around.append(world.loop.create_task(world.network.flap()))
+    if restoring is not None:
+        around.append(world.loop.create_task(_restore(world, restoring)))
     await asyncio.gather(*[client.run(world.dice.choice((3, 6, 12))) for client in clients])
     for task in around:
         task.cancel()
@@ -90,7 +103,17 @@ async def _schedule(world: World) -> tuple[list[Request], list[str]]:
     if not await _settled(world):
         return requests, ["the engine does not catch up with the ledger after retries"]
     process = world.living()[0]
+    await _look_at_all(world, process)
     return requests, await objections(world, process, requests)
+
+
+async def _look_at_all(world: World, process: Process) -> None:
+    """Read every ranking: what is lost, and nobody has noticed, is made anew by whoever looks at it."""
+    for ranking in sorted(world.server.data.lost):
+        live = next(live for live in process.lb.runtime.catalog if live.id == ranking.board)
+        await process.do(
+            lambda live=live, r=ranking: process.lb.top(live.name, window=r.window, window_id=r.window_id, segment=r.segment or None)
+        )
 
 
 async def _correct(world: World) -> list[Request]:
@@ -107,17 +130,36 @@ async def _correct(world: World) -> list[Request]:
 
 
 async def _supervise(world: World, wanted: int) -> None:
-    """Start processes when there are too few."""
+    """Start processes when there are too few, and set their clocks now and then."""
     while True:
         if len(world.living()) < wanted:
             await world.start_process()
+        if world.dice.random() < 0.2:
+            world.dice.choice(world.processes).off_ms = world.dice.choice(OFF_MS)
         await asyncio.sleep(world.dice.random() * 0.5)
+
+
+async def _restore(world: World, dice: Random) -> None:
+    """Have an older ledger come back now and then."""
+    pace = dice.choice((0.05, 0.3, 1.5))
+    while True:
+        await asyncio.sleep(dice.random() * pace)
+        if dice.random() < 0.7:
+            world.back_up()
+        await asyncio.sleep(dice.random() * pace)
+        world.restore()
+
+
+def _is_troubled(process: Process) -> bool:
+    """Whether a process spools, or has yet to find out what the ledger has lost."""
+    lb = process.lb
+    return lb.runtime.spool.reason is not None or lb.runtime.watch.has_doubts or not lb.runtime.ledger.identity.is_confirmed
 
 
 async def _settled(world: World) -> bool:
     """Wait until engine and ledger have the same, everybody is restated, late calls have come in, and nobody spools any more."""
     for _ in range(int(PATIENCE / PAUSE)):
         await asyncio.sleep(PAUSE)
-        if not world.network.late and not behind(world) and not any(process.lb._spool.reason for process in world.living()):
+        if not world.network.late and not behind(world) and not any(_is_troubled(process) for process in world.living()):
             return True
     return False

@@ -2,10 +2,10 @@
 
 import pytest
 
-from keepscore.ledgers.sqlite import SqliteLedger
 from tests.simulation.engine import SimulatedEngine
 from tests.simulation.ledger import SimulatedLedger
 from tests.simulation.schedule import run_schedule
+from tests.support.wrapping import wrap
 
 
 class EngineThatAppliesTwice(SimulatedEngine):
@@ -40,7 +40,7 @@ class EngineThatKeepsNothing(SimulatedEngine):
 class EngineThatForgetsWhoIsLate(SimulatedEngine):
     """Knows nobody who has to be restated but those that it told of at once."""
 
-    async def late(self, board_id):
+    async def needs_restate(self, board_id):
         return []
 
 
@@ -54,39 +54,68 @@ class EngineWithoutLocks(SimulatedEngine):
 class LedgerThatSaysYes(SimulatedLedger):
     """Acknowledges now and then what it does not record."""
 
-    async def append(self, events, claims, answers):
-        if events[0].amount % 10:
-            await super().append(events, claims, answers)
+    def __init__(self, process, database):
+        super().__init__(process, database)
+        wrap(self.events, "append", self._say_yes)
+
+    async def _say_yes(self, append, events, claims, answers):
+        return await append(events, claims, answers) if events[0].amount % 10 else 0
 
 
 class LedgerThatForgetsKeys(SimulatedLedger):
     """Takes every key for a new one."""
 
-    async def append(self, events, claims, answers):
-        await SqliteLedger.append(self, events, [], {})
+    def __init__(self, process, database):
+        super().__init__(process, database)
+        wrap(self.events, "append", self._forget_keys)
+
+    async def _forget_keys(self, append, events, claims, answers):
+        return await append(events, [], {})
 
 
 class LedgerThatCutsTransactions(SimulatedLedger):
     """Records a linked board's event in a transaction of its own."""
 
-    async def append(self, events, claims, answers):
-        await super().append(events[:1], claims, answers)
-        if events[1:]:
-            await super().append(events[1:], [], {})
+    def __init__(self, process, database):
+        super().__init__(process, database)
+        wrap(self.events, "append", self._cut)
+
+    async def _cut(self, append, events, claims, answers):
+        seq = await append(events[:1], claims, answers)
+        return await append(events[1:], [], {}) if events[1:] else seq
 
 
 class LedgerThatRestoresHalf(SimulatedLedger):
     """Leaves out events that the engine has kept for it."""
 
-    async def restore(self, events):
-        await super().restore(events[::2])
+    def __init__(self, process, database):
+        super().__init__(process, database)
+        wrap(self.events, "restore", self._halve)
+
+    async def _halve(self, restore, events):
+        return await restore(events[::2])
+
+
+class LedgerThatCountsBackwards(SimulatedLedger):
+    """Gives later groups of events lower numbers."""
+
+    def __init__(self, process, database):
+        super().__init__(process, database)
+        wrap(self.events, "take_seqs", self._count_backwards)
+
+    def _count_backwards(self, take_seqs, connection, count):
+        return 1_000_000 - take_seqs(connection, count)
 
 
 class LedgerThatLosesStandings(SimulatedLedger):
     """Leaves players out of checkpoints."""
 
-    async def write_checkpoint(self, board_id, checkpoint, slot, states):
-        await super().write_checkpoint(board_id, checkpoint, slot, states[1:])
+    def __init__(self, process, database):
+        super().__init__(process, database)
+        wrap(self.checkpoints, "write", self._lose_one)
+
+    async def _lose_one(self, write, board_id, checkpoint, slot, states):
+        await write(board_id, checkpoint, slot, states[1:])
 
 
 def is_found(*complaints, **parts):
@@ -124,6 +153,7 @@ def test_broken_engines_are_found(engine, complaint):
         (LedgerThatCutsTransactions, "not on all of "),
         (LedgerThatRestoresHalf, "and it was acknowledged"),
         (LedgerThatLosesStandings, "checkpoint: "),
+        (LedgerThatCountsBackwards, "order: "),
     ],
 )
 def test_broken_ledgers_are_found(ledger, complaint):

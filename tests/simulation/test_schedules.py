@@ -22,17 +22,40 @@ def test_schedules(block):
             pytest.fail("\n  ".join(lines), pytrace=False)
 
 
+@pytest.mark.parametrize("block", range(6))
+def test_an_older_ledger_comes_back(block):
+    for seed in range(block * SIZE + 1, (block + 1) * SIZE + 1):
+        verdict = run_schedule(seed, restoring=True)
+        if verdict.objections:
+            lines = [f"seed {seed} fails; replay it with: python -m tests.simulation {seed} --restoring", *verdict.objections]
+            pytest.fail("\n  ".join(lines), pytrace=False)
+
+
 def test_schedules_are_worth_their_time():
     verdicts = [run_schedule(seed, tracing=True) for seed in range(1, 121)]
     trace = "\n".join(line for verdict in verdicts for line in verdict.trace)
     assert sum(verdict.crashes for verdict in verdicts) > 10
-    assert sum(verdict.requests for verdict in verdicts) * 0.8 < sum(verdict.acknowledged for verdict in verdicts)
-    for seen in ("reply lost", "wipe", "failover", "a late call arrives", "pending", "(replayed)", "restate", "Gap", "(spooled)", "hold "):
+    assert sum(verdict.requests for verdict in verdicts) * 0.75 < sum(verdict.acknowledged for verdict in verdicts)
+    for seen in (
+        "reply lost",
+        "wipe",
+        "failover",
+        "a late call arrives",
+        "pending",
+        "(replayed)",
+        "restate",
+        "Gap",
+        "(spooled)",
+        "hold ",
+        ": lose",
+        "failed midway",
+        "RankingLost",
+    ):
         assert seen in trace, seen
     assert sum("(spooled)" in "\n".join(verdict.trace) for verdict in verdicts) > 5
     # Checkpoints are taken, and cut short.
-    assert "finish_checkpoint" in trace
-    assert re.search(r"_checkpoint: (crash|late|refused|reply)", trace)
+    assert "SqliteCheckpoints.finish" in trace
+    assert re.search(r"SqliteCheckpoints\.\w+: (crash|late|refused|reply)", trace)
 
 
 def test_a_seed_gives_the_same_schedule_everywhere():

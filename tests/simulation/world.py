@@ -8,15 +8,20 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
-from keepscore import Board, Leaderboards
+from keepscore import Board
 from keepscore.errors import KeepscoreError
 from tests.simulation.engine import EngineServer, SimulatedEngine
 from tests.simulation.ledger import SimulatedLedger, empty_database
 from tests.simulation.loop import OWNER, SimulatedLoop
 from tests.simulation.network import Network
+from tests.support.opening import leaderboards
 
-__all__ = ["ConnectionLost", "Process", "World"]
+__all__ = ["OFF_MS", "ConnectionLost", "Process", "World"]
 
+#: How long it takes at least to put an older ledger back, in milliseconds.
+RESTORE_MS = 60_000
+#: How far clocks of hosts may be off, in milliseconds.
+OFF_MS = (0, 0, 50, -50, 1200, -1200)
 #: 2026-11-15T23:59:58.500Z, a Sunday: a day and a week end soon.
 START = 1_794_787_198_500
 
@@ -39,17 +44,35 @@ class World:
         self.boards = _boards(self.dice)
         self.processes: list[Process] = []
         self.crashes = 0
+        #: How often an older ledger has come back, and when it did so last.
+        self.restores = 0
+        self.restored = float("-inf")
+        #: The games that were recorded under each board, writer and number, whatever became of them.
+        self.identities: dict[tuple[int, int, int], set[str | None]] = {}
+        self._backup = empty_database()
         self.engine = engine
         self.ledger = ledger
 
     def clock(self) -> int:
         """The present, in milliseconds since 1970."""
-        return START + int(self.loop.time() * 1000)
+        return START + int(self.loop.time() * 1000) + self.restores * RESTORE_MS
 
     def note(self, what: str) -> None:
         """Remember what happened, if somebody wants to know."""
         if self.tracing:
             self.trace.append(f"{self.loop.time():9.4f}  {what}")
+
+    def back_up(self) -> None:
+        """Copy the ledger."""
+        self.note("the ledger is backed up")
+        self.database.backup(self._backup)
+
+    def restore(self) -> None:
+        """Put the copy into the ledger's place; everybody is cut off."""
+        self.restores += 1
+        self.restored = self.loop.time()
+        self.note("an older ledger comes back")
+        self._backup.backup(self.database)
 
     async def start_process(self) -> None:
         """Start a process, again and again until it runs."""
@@ -69,6 +92,7 @@ class World:
         for process in self.processes:
             process.dead = True
         self.database.close()
+        self._backup.close()
 
 
 class Process:
@@ -79,9 +103,15 @@ class Process:
         self.dead = False
         self.is_open = False
         self.number = len(world.processes) + 1
-        self.lb = Leaderboards.open("sqlite:///:memory:", boards=world.boards, clock=world.clock)
-        self.lb.ledger = world.ledger(self, world.database)
-        self.lb._engine = world.engine(self, world.server)
+        #: How far its host's clock is off, in milliseconds: it may be put right, or wrong, at any moment.
+        self.off_ms = world.dice.choice(OFF_MS)
+        self.lb = leaderboards(
+            world.ledger(self, world.database),
+            world.engine(self, world.server),
+            boards=world.boards,
+            clock=lambda: world.clock() + self.off_ms,
+            keeper="automatic",
+        )
         self._context = contextvars.copy_context()
         self._context.run(OWNER.set, self)
         self._open: dict[asyncio.Future[Any], None] = {}
@@ -98,7 +128,7 @@ class Process:
             self.dead = True
             return False
         self.is_open = True
-        self.world.note(f"{self} is writer {self.lb._applier.number}")
+        self.world.note(f"{self} is writer {self.lb.runtime.identity.number}")
         return True
 
     async def do(self, call: Callable[[], Awaitable[Any]]) -> Any:

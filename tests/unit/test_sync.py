@@ -6,13 +6,26 @@ import pytest
 
 from keepscore import Board, Entry, leaderboards, sync
 from keepscore.errors import LedgerUnavailable, UnknownBoard
+from keepscore.lifecycle.administration import Administration
+from keepscore.players.profiles import Players
+from keepscore.reading.history import History
 
 
-def test_it_has_every_public_method_with_the_same_signature():
-    public = {name: f for name, f in inspect.getmembers(leaderboards.Leaderboards, inspect.iscoroutinefunction) if name[0] != "_"}
-    assert {"submit", "increment", "submit_many", "top", "rank", "around", "lookup", "count", "put_board", "verify"} <= set(public)
+@pytest.mark.parametrize(
+    ("library", "twin", "some"),
+    [
+        (leaderboards.Leaderboards, sync.Leaderboards, {"submit", "increment", "submit_many", "top", "rank", "around", "lookup", "count"}),
+        (History, sync.History, {"windows", "of", "as_of", "events"}),
+        (Players, sync.Players, {"name", "profile"}),
+        (Administration, sync.Administration, {"put_board", "verify", "run_keeper", "import_scores"}),
+    ],
+    ids=["facade", "history", "players", "admin"],
+)
+def test_it_has_every_public_method_with_the_same_signature(library, twin, some):
+    public = {name: f for name, f in inspect.getmembers(library, inspect.iscoroutinefunction) if name[0] != "_"}
+    assert some <= set(public)
     for name, function in public.items():
-        blocking = getattr(sync.Leaderboards, name)
+        blocking = getattr(twin, name)
         assert inspect.signature(blocking) == inspect.signature(function), name
         assert blocking.__doc__ == function.__doc__
 
@@ -22,6 +35,9 @@ def test_it_works_from_a_thread_without_a_loop():
         assert lb.increment("b", "alice", 5).rank == 1
         assert lb.submit_many("b", [Entry(player_id="bob", amount=7)]).accepted == 1
         assert [standing.player_id for standing in lb.top("b").standings] == ["bob", "alice"]
+        assert lb.players.name("alice", "Alice").name == "Alice"
+        assert lb.history.of("b", "bob").history[0].rank == 1
+        assert lb.admin.verify("b").ok
         with pytest.raises(UnknownBoard):
             lb.top("nothing")
 

@@ -1,4 +1,4 @@
-"""The command line. Commands speak to a running service, or work on the ledger that the configuration names."""
+"""The command line. Commands talk to a running service, or use the ledger that the configuration names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typer
 from rich.text import Text
 
 from keepscore import __version__
-from keepscore.cli import boards, care, exports, files, keeper, ledgers, past, rankings, resets, scores
+from keepscore.access.environments import LIVE
+from keepscore.cli import boards, care, exports, files, keeper, keys, ledgers, past, rankings, resets, scores
+from keepscore.cli.common_options import add_common_options
 from keepscore.cli.options import Config, err, out
 from keepscore.config import load_settings
 from keepscore.errors import KeepscoreError
@@ -17,34 +19,58 @@ from keepscore.errors import KeepscoreError
 __all__ = ["main"]
 
 app = typer.Typer(
-    help="Real-time leaderboards. Start with [bold]keepscore serve[/bold], then open the page that it names.",
-    rich_markup_mode="rich",
+    help="Real-time leaderboards. Start with 'keepscore serve', then open the page it prints.",
+    # Help is plain text: markup would take [[board]] for a style.
+    rich_markup_mode=None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"keepscore {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def keepscore(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
 @app.command()
 def serve(
     config: Config = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: 127.0.0.1.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on. Default: 8080.")] = None,
-    engine: Annotated[str | None, typer.Option(metavar="URL", help="Where rankings are kept. Default: embedded://.")] = None,
-    ledger: Annotated[str | None, typer.Option(metavar="URL", help="Where events are kept. Default: sqlite:///data/keepscore.db.")] = None,
-    workers: Annotated[int | None, typer.Option(help="How many processes serve. Default: 1.")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Listen on other addresses than this machine's own.")] = False,
+    host: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(metavar="N", help="Port to listen on. Default: 8080.")] = None,
+    engine: Annotated[str | None, typer.Option(metavar="URL", help="Where to keep rankings. Default: embedded://.")] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="URL", help="Where to keep events. Default: sqlite:///data/keepscore.db.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Number of processes. Default: 1.")] = None,
+    log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error. Default: info.")] = None,
+    log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="text or json. Default: text.")] = None,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request, and return its id in X-Request-Id.")] = False,
+    auth: Annotated[str | None, typer.Option(metavar="WHEN", help="When to ask for keys: auto (once some exist), required or off.")] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow an address that other machines can reach, without keys.")] = False,
 ) -> None:
-    """Run the service: the page, the HTTP API and its reference at /docs."""
-    from keepscore.web.serve import run_service
+    """Run the service: web page, HTTP API and API reference."""
+    from keepscore.service.serve import run_service
 
     flags = {"server.host": host, "server.port": port, "server.workers": workers, "engine.url": engine, "ledger.url": ledger}
-    settings = load_settings(config, {**flags, "server.insecure": True if insecure else None})
+    flags |= {"server.log_level": log_level, "server.log_format": log_format}
+    flags |= {"server.auth": auth, "server.insecure": insecure or None, "server.access_log": access_log or None}
+    settings = load_settings(config, flags)
 
     def started(url: str) -> None:
-        err.print(f"[bold]Keepscore {__version__}[/bold] is ready at [bold]{url}[/bold]  (API reference: {url}/docs)")
+        ready = (f"Keepscore {__version__}", "bold"), " is ready at ", (url, "bold"), f"  (API reference: {url}/docs)"
+        err.print(Text.assemble(*ready))
+        if settings.environment != LIVE:
+            own = "Environment: ", (settings.environment, "bold"), ", with boards, keys and events of its own."
+            err.print(Text.assemble(*own))
         if settings.insecure:
-            err.print("[yellow]--insecure: everybody who reaches this machine can read and write.[/yellow]")
+            err.print("--insecure: until there are keys, everybody who can reach this machine can read and write.", style="yellow")
 
     run_service(settings, started)
 
@@ -60,6 +86,7 @@ app.add_typer(ledgers.app)
 app.add_typer(keeper.app, name="keeper")
 app.command()(keeper.revise)
 app.add_typer(resets.app)
+app.add_typer(keys.app, name="keys")
 
 
 @app.command()
@@ -68,8 +95,11 @@ def version() -> None:
     out.print(f"keepscore {__version__}")
 
 
+add_common_options(app)
+
+
 def main() -> None:
-    """Run the command line; errors are told in a sentence, with exit code 2."""
+    """Run the command line. An error is one sentence, with exit code 2."""
     try:
         app()
     except KeepscoreError as exc:

@@ -1,92 +1,91 @@
-"""Looking after rankings: `keepscore verify` and `rebuild`."""
+"""Checking and rebuilding rankings: `keepscore verify` and `rebuild`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
-from keepscore.cli.options import Config, Json, Url, cell, err, new_table, out, print_json, reach
-from keepscore.transports import Transport
+from keepscore.cli.completion import complete_board
+from keepscore.cli.options import Boards, Config, Json, Url, board_names, cell, err, new_table, out, print_json, reach
+from keepscore.domain.results.standings import Difference, Rebuild, Verification
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
-Board = Annotated[str | None, typer.Argument(metavar="[BOARD]", help="The board. Default: all.")]
+Board = Annotated[
+    str | None, typer.Argument(metavar="BOARD", help="Name of the board. Default: all boards.", autocompletion=complete_board)
+]
 
 
 @app.command()
 def verify(
     board: Board = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Put right what differs, from the ledger, and look again.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Fix the differences from the ledger, and check again.")] = False,
     url: Url = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Compare what boards show with what the ledger says, completely.
+    """Check all rankings against the ledger.
 
-    The exit code is 0 where nothing differs and 1 where something does. With --repair it is that of the second look: 0 says that all
-    is right now, whatever was wrong before.
+    The exit code is 0 if nothing differs and 1 if something does. With --repair, it is the result of the second check: 0 means that
+    everything is right now.
     """
-    with reach(url, config) as transport:
-        query = {"repair": "true"} if repair else None
-        found = [transport.call("POST", "boards", name, "verify", query=query) for name in _names(transport, board)]
+    with reach(url, config) as boards:
+        found = [boards.admin.verify(name, repair=repair) for name in board_names(boards, board)]
     if json:
         print_json(found)
     else:
         _print_verification(found, repair)
-    if any(answer["differences"] for answer in found):
+    if not all(answer.ok for answer in found):
         raise typer.Exit(1)
 
 
-def _names(transport: Transport, board: str | None) -> list[str]:
-    return [board] if board else [found["name"] for found in transport.call("GET", "boards")["boards"]]
-
-
-def _print_verification(found: list[dict[str, Any]], repair: bool) -> None:
+def _print_verification(found: list[Verification], repair: bool) -> None:
     table = new_table("board", "events", "rankings", "players", *(["repaired"] if repair else []), "differences")
     for answer in found:
-        counts = [answer[key] for key in ("board", "events", "rankings", "players")]
-        counts += [len(answer[key]) for key in (("repaired", "differences") if repair else ("differences",))]
-        table.add_row(*map(cell, counts))
+        counts = [len(answer.repaired)] if repair else []
+        table.add_row(*map(cell, (answer.board, answer.events, answer.rankings, answer.players, *counts, len(answer.differences))))
     out.print(table)
-    _print_differences("differs", [(answer["board"], one) for answer in found for one in answer["differences"]])
-    _print_differences("was repaired", [(answer["board"], one) for answer in found for one in answer["repaired"]])
+    _print_differences("Differences", [(answer.board, one) for answer in found for one in answer.differences])
+    _print_differences("Repaired", [(answer.board, one) for answer in found for one in answer.repaired])
     for answer in found:
-        if answer["rebuilt"]:
-            out.print(Text(f"The rankings of {answer['board']} were made anew from the ledger."))
+        if answer.rebuilt:
+            out.print(f"Rebuilt the rankings of {answer.board} from the ledger.")
 
 
-def _print_differences(what: str, differences: list[tuple[str, dict[str, Any]]]) -> None:
+def _print_differences(title: str, differences: list[tuple[str, Difference]]) -> None:
     if not differences:
         return
-    out.print(Text(f"What {what}:"))
+    out.print(f"{title}:")
     table = new_table("board", "window", "id", "segment", "player", "problem", "ledger", "engine")
     for board, one in differences:
-        values = [one[key] or None for key in ("window", "window_id", "segment", "player_id", "problem", "ledger", "engine")]
-        table.add_row(cell(board), *map(cell, values))
+        values = one.window, one.window_id, one.segment, one.player_id, one.problem, one.ledger, one.engine
+        table.add_row(cell(board), *(cell(value or None) for value in values))
     out.print(table)
 
 
 @app.command()
 def rebuild(board: Board = None, url: Url = None, config: Config = None, json: Json = False) -> None:
-    """Make rankings anew from the ledger. Until they are whole, readers see the old ones; submissions go on meanwhile."""
+    """Rebuild rankings from the ledger.
+
+    Readers see the old ones until it finishes, and submissions go on.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with reach(url, config) as transport, Progress(*columns, console=err, transient=True) as bar:
-        done = [_rebuild(transport, name, bar) for name in _names(transport, board)]
+    with reach(url, config) as boards, Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        done = [_rebuild(boards, name, bar) for name in board_names(boards, board)]
     if json:
         return print_json(done)
     table = new_table("board", "events", "rankings", "players", "seconds")
     for answer in done:
-        table.add_row(*(cell(answer[key]) for key in ("board", "events", "rankings", "players")), cell(f"{float(answer['seconds']):.1f}"))
+        table.add_row(*map(cell, (answer.board, answer.events, answer.rankings, answer.players, f"{answer.seconds:.1f}")))
     return out.print(table)
 
 
-def _rebuild(transport: Transport, board: str, bar: Progress) -> dict[str, Any]:
-    """Rebuild a board, with a bar for each part of it."""
+def _rebuild(boards: Boards, board: str, bar: Progress) -> Rebuild:
+    """Rebuild a board, with a progress bar for each part."""
     tasks: dict[str, TaskID] = {"": bar.add_task(board, total=None)}
 
     def progress(what: str, done: int, total: int) -> None:
@@ -95,8 +94,7 @@ def _rebuild(transport: Transport, board: str, bar: Progress) -> dict[str, Any]:
         bar.update(tasks[what], completed=done, total=total)
 
     try:
-        answer: dict[str, Any] = transport.rebuild(board, progress)
+        return boards.admin.rebuild(board, progress=progress)
     finally:
         for task in tasks.values():
             bar.remove_task(task)
-    return answer

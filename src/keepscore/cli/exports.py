@@ -1,39 +1,58 @@
-"""Standings and events to files: `keepscore export` and `keepscore export-events`."""
+"""Exports to files: `keepscore export` and `keepscore export-events`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from keepscore.cli.options import BoardName, Config, RankOption, Segment, Url, WindowId, WindowOption, err, out, reach
+from keepscore.cli.completion import complete_board
+from keepscore.cli.options import (
+    BoardName,
+    Boards,
+    Config,
+    RankOption,
+    Segment,
+    Url,
+    WindowId,
+    WindowOption,
+    board_names,
+    count,
+    err,
+    out,
+    reach,
+)
+from keepscore.cli.parquet import EventFiles, month_of, write_parquet_standings
+from keepscore.cli.transfer import write_standings
+from keepscore.cli.whole import RankingName, all_standings
+from keepscore.domain.results.standings import BoardEvent
 from keepscore.errors import ConfigError
-from keepscore.parquet import EventFiles, write_parquet_standings
-from keepscore.transfer import write_standings
-from keepscore.transports import Transport
 
 __all__ = ["app"]
 
-#: Events that are asked for at a time.
+#: Events of one request.
 EVENTS = 10_000
+#: Before all events.
+ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 app = typer.Typer()
 
 
 def _progress(quiet: bool = False) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=err, disable=quiet)
+    return Progress(*columns, console=err, disable=quiet or not err.is_terminal)
 
 
 @contextmanager
 def _writing(output: Path | None) -> Iterator[None]:
-    """Tells in a sentence why something cannot be written."""
+    """Say in a sentence why something cannot be written."""
     try:
         yield
     except BrokenPipeError:
@@ -45,7 +64,7 @@ def _writing(output: Path | None) -> Iterator[None]:
 @app.command()
 def export(
     board: BoardName,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write. Default: to the terminal.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output.")] = None,
     format: Annotated[Literal["csv", "jsonl", "parquet"], typer.Option(help="csv, jsonl or parquet.")] = "csv",
     window: WindowOption = None,
     window_id: WindowId = None,
@@ -54,27 +73,24 @@ def export(
     url: Url = None,
     config: Config = None,
 ) -> None:
-    """Export all standings of a ranking, or those that are archived of a window that is closed."""
+    """Export the standings of a ranking.
+
+    Each player is listed once, also while scores go on coming in. Of a closed window, these are the archived standings.
+    """
     if format == "parquet" and output is None:
-        raise ConfigError("a Parquet file is not for the terminal: name a file with --output")
-    query: dict[str, Any] = {"limit": 1000, "window": window, "window_id": window_id, "segment": segment, "rank": rank}
-    with reach(url, config) as transport, _progress(quiet=output is None) as progress, _writing(output):
+        raise ConfigError("Parquet is not for a terminal: name a file with --output")
+    with reach(url, config) as boards, _progress(quiet=output is None) as progress, _writing(output):
         task = progress.add_task(board)
-
-        def standings() -> Iterator[dict[str, Any]]:
-            while True:
-                page = transport.call("GET", "boards", board, "top", query=query)
-                progress.update(task, total=page["total_players"], advance=len(page["standings"]))
-                yield from page["standings"]
-                query.update(cursor=page["next_cursor"], window_id=page["window_id"])
-                if page["next_cursor"] is None:
-                    return
-
-        pages = standings()
-        # The first page before the first line: what cannot be read must not leave the beginning of a file.
-        whole = chain(list(islice(pages, 1)), pages)
+        standings = all_standings(
+            boards,
+            RankingName(board, window, window_id, segment, rank),
+            lambda done, total: progress.update(task, total=total, completed=done),
+            lambda warning: err.print(f"Warning: {warning}", style="yellow"),
+        )
+        # The first standing before the first line: what cannot be read must not leave the beginning of a file.
+        whole = chain(list(islice(standings, 1)), standings)
         if format == "parquet" and output is not None:
-            write_parquet_standings(whole, output, transport.call("GET", "boards", board)["decimals"])
+            write_parquet_standings(whole, output, boards.admin.board(board).board.decimals)
             return
         with nullcontext(sys.stdout) if output is None else output.open("w", encoding="utf-8", newline="") as stream:
             write_standings(whole, stream, format)
@@ -82,44 +98,44 @@ def export(
 
 @app.command("export-events")
 def export_events(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write into.")],
-    board: Annotated[str | None, typer.Argument(metavar="[BOARD]", help="The board. Default: all.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIRECTORY", help="Directory to write into.")],
+    board: Annotated[
+        str | None, typer.Argument(metavar="BOARD", help="Name of the board. Default: all boards.", autocompletion=complete_board)
+    ] = None,
     url: Url = None,
     config: Config = None,
 ) -> None:
-    """Export all that is recorded as Parquet files by month, events-2026-11.parquet, such as a data warehouse reads.
+    """Export all events as Parquet files, one for each month.
 
-    Months are those in which events came, in UTC. Run it again as often as you like: each month's file is replaced as a whole, when all
-    of them are complete. A directory is for all boards or for one, as the files have the same names. Months of which events were dropped
-    (keep_events) are left as they are.
+    The files are named after the month in which the events came, in UTC: events-2026-11.parquet. Run it as often as you like: the files
+    are replaced when all of them are complete. Use one directory for all boards or for one board, as the file names are the same. Files
+    of months whose events were dropped (keep_events) stay as they are.
     """
-    with reach(url, config) as transport, _progress() as progress, _writing(output):
-        names = [board] if board else [found["name"] for found in transport.call("GET", "boards")["boards"]]
+    with reach(url, config) as boards, _progress() as progress, _writing(output):
+        names = board_names(boards, board)
         exported = 0
         with EventFiles(output) as files:
-            complete_from = max((_complete_from(transport, name) for name in names), default="")
+            complete_from = max((_complete_from(boards, name) for name in names), default=ALWAYS)
             for name in names:
-                for event in _events(transport, name, progress):
-                    # A month is told as a whole, or not at all.
-                    if event["received"][:7] >= complete_from[:7]:
+                for event in _events(boards, name, progress):
+                    # A month is exported as a whole, or not at all.
+                    if month_of(event.received) >= month_of(complete_from):
                         files.add(name, event)
                         exported += 1
-    out.print(f"{exported} events in {len(files.months)} files: {output}")
+    out.print(f"Exported {count(exported, 'event')} to {count(len(files.months), 'file')} in {output}")
 
 
-def _complete_from(transport: Transport, board: str) -> str:
-    """Since when all events of a board are there, a month's first moment; empty: always."""
-    found: str = transport.call("GET", "boards", board, "events", query={"limit": 1}).get("complete_from", "")
-    return found
+def _complete_from(boards: Boards, board: str) -> datetime:
+    """Return the moment since which all events of a board are there, the start of a month."""
+    return boards.history.all_events(board, limit=1).complete_from or ALWAYS
 
 
-def _events(transport: Transport, board: str, progress: Progress) -> Iterator[dict[str, Any]]:
+def _events(boards: Boards, board: str, progress: Progress) -> Iterator[BoardEvent]:
     task = progress.add_task(board)
-    query: dict[str, Any] = {"limit": EVENTS}
+    page = boards.history.all_events(board, limit=EVENTS)
     while True:
-        page = transport.call("GET", "boards", board, "events", query=query)
-        yield from page["events"]
-        progress.update(task, total=page["total"], advance=len(page["events"]))
-        query["cursor"] = page["next_cursor"]
-        if page["next_cursor"] is None:
+        yield from page.events
+        progress.update(task, total=page.total, advance=len(page.events))
+        if page.next_cursor is None:
             return
+        page = boards.history.all_events(board, cursor=page.next_cursor, limit=EVENTS)

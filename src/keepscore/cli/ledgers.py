@@ -1,16 +1,18 @@
-"""Looking after the ledger: `keepscore migrate` and `keepscore events`."""
+"""The ledger itself: `keepscore migrate` and `keepscore events`."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from keepscore.cli.options import Config, Json, Player, Url, cell, new_table, out, print_json, reach
+from keepscore.cli.completion import complete_board
+from keepscore.cli.options import Config, Json, Player, Url, board_names, cell, count, new_table, out, print_json, reach
 from keepscore.config import load_settings
 from keepscore.connect import ledger_from_url
+from keepscore.domain.results.standings import RecordedEvent
 from keepscore.errors import LedgerInUse
 
 __all__ = ["app"]
@@ -20,11 +22,14 @@ app = typer.Typer()
 
 @app.command()
 def migrate(
-    ledger: Annotated[str | None, typer.Option(metavar="URL", help="The ledger. Default: that of the configuration.")] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="URL", help="URL of the ledger. Default: the one in the configuration.")] = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Bring the tables of the ledger up to date. The service does that by itself when it starts."""
+    """Update the ledger's tables.
+
+    The service does this by itself when it starts.
+    """
     settings = load_settings(config, {"ledger.url": ledger})
     # Beside services that share it, too.
     found = ledger_from_url(settings.ledger, shared=True)
@@ -32,47 +37,49 @@ def migrate(
         before, after = asyncio.run(found.migrate())
     except LedgerInUse as exc:
         user = f"the service at {exc.url}" if exc.url else "another process"
-        raise LedgerInUse(f"the ledger is in use by {user}, which has brought it up to date: stop it first") from exc
+        raise LedgerInUse(f"the ledger is in use by {user}, which has already updated it: stop it first") from exc
     if json:
         return print_json({"before": before, "after": after})
     if before == after:
         return out.print(f"The ledger is up to date: schema version {after}.")
-    return out.print(f"The ledger was brought from schema version {before} to {after}.")
+    return out.print(f"Updated the ledger from schema version {before} to {after}.")
 
 
 @app.command()
 def events(
     player: Player,
-    board: Annotated[str | None, typer.Option(help="The board. Default: all.")] = None,
-    limit: Annotated[int, typer.Option(help="How many of each board.")] = 100,
+    board: Annotated[
+        str | None, typer.Option(metavar="BOARD", help="Name of the board. Default: all boards.", autocompletion=complete_board)
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="Number of events to show of each board, up to 1000.")] = 100,
     url: Url = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Show what is recorded of a player, the newest first."""
-    with reach(url, config) as transport:
-        names = [board] if board else [found["name"] for found in transport.call("GET", "boards")["boards"]]
-        found = [transport.call("GET", "boards", name, "players", player, "events", query={"limit": limit}) for name in names]
+    """Show the recorded events of a player, newest first."""
+    with reach(url, config) as boards:
+        found = [boards.history.events(name, player, limit) for name in board_names(boards, board)]
     if json:
         return print_json(found)
-    rows = [(answer["board"], event) for answer in found for event in answer["events"]]
-    table = new_table("received", "at", "board", "kind", "amount", "segments", "game", "writer/n")
+    rows = [(answer.board, event) for answer in found for event in answer.events]
+    scoped = any(event.scope is not None for _, event in rows)
+    table = new_table("received", "at", "board", "kind", "amount", "segments", *(["counts in"] if scoped else []), "game", "writer/n")
     for name, event in sorted(rows, key=lambda row: _key(row[1]), reverse=True):
-        segments = " ".join(f"{key}:{value}" for key, value in (event["segments"] or {}).items()) or None
-        identity = f"{event['writer']}/{event['n']}"
-        cells = (event["received"], event["at"], name, event["kind"], event["amount"], segments, event["game_id"], identity)
+        segments = " ".join(f"{key}:{value}" for key, value in (event.segments or {}).items()) or None
+        scope = None if event.scope is None else " ".join([*event.scope.windows, event.scope.segment or ""]).rstrip()
+        cells = [event.received, event.at, name, event.kind, event.amount, segments, scope, event.game_id, f"{event.writer}/{event.n}"]
+        if not scoped:
+            del cells[6]
         table.add_row(*map(cell, cells))
     out.print(table)
-    left = sum(answer["total"] - len(answer["events"]) for answer in found)
+    left = sum(answer.total - len(answer.events) for answer in found)
     if left:
-        out.print(Text(f"… and {left} before that: raise --limit, up to 1000"))
+        out.print(f"… and {count(left, 'older event')}: raise --limit to see more, up to 1000")
     for answer in found:
-        if "complete_from" in answer:
-            out.print(Text(f"board {answer['board']}: of events that came before {answer['complete_from']}, some were folded and dropped"))
+        if answer.complete_from:
+            out.print(f"board {answer.board}: some events from before {cell(answer.complete_from)} were folded and dropped")
     return None
 
 
-def _key(event: dict[str, Any]) -> tuple[str, int, int]:
-    # Whole seconds are told without a fraction, and would sort behind those with one.
-    received = event["received"].removesuffix("Z")
-    return received if "." in received else f"{received}.0", event["writer"], event["n"]
+def _key(event: RecordedEvent) -> tuple[datetime, int, int]:
+    return event.received, event.writer, event.n

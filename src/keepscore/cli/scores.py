@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,10 +20,13 @@ from keepscore.cli.options import (
     cell,
     movement_text,
     new_table,
+    number_of,
     out,
+    percent,
     print_json,
     reach,
 )
+from keepscore.domain.results.standings import Receipt
 
 __all__ = ["app"]
 
@@ -35,24 +37,35 @@ app = typer.Typer()
 def submit(
     board: BoardName,
     player: Player,
-    score: Annotated[str, typer.Argument(metavar="SCORE", help="The score.")],
+    score: Annotated[str, typer.Argument(metavar="SCORE", help="Score to submit.")],
     at: At = None,
     segment: Segments = None,
     game_id: GameId = None,
+    window: Annotated[
+        list[str] | None,
+        typer.Option(help="Only for a correction (a score on a sum board): a window in which it counts. Default: the board's first."),
+    ] = None,
     key: Key = None,
     url: Url = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Submit a score."""
-    _submit("scores", "score", board, player, score, at, segment, game_id, key, url, config, json)
+    """Submit a score.
+
+    On a board with the operator sum it is a correction: it sets the score in the board's first window.
+    """
+    number, segments = number_of(score), _segments(segment)
+    with reach(url, config) as boards:
+        windows = window or None
+        receipt = boards.submit(board, player, number, at=at, segments=segments, game_id=game_id, windows=windows, idempotency_key=key)
+    print_json(receipt) if json else _print(receipt)
 
 
 @app.command(context_settings=NUMBERS)
 def increment(
     board: BoardName,
     player: Player,
-    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="What to add.")],
+    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Amount to add; negative amounts subtract.")],
     at: At = None,
     segment: Segments = None,
     game_id: GameId = None,
@@ -61,42 +74,29 @@ def increment(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Add to a score, on a board with the operator sum or last."""
-    _submit("increments", "amount", board, player, amount, at, segment, game_id, key, url, config, json)
+    """Add to a player's score.
+
+    The board has the operator sum or last, or is a best board with increments.
+    """
+    number, segments = number_of(amount), _segments(segment)
+    with reach(url, config) as boards:
+        receipt = boards.increment(board, player, number, at=at, segments=segments, game_id=game_id, idempotency_key=key)
+    print_json(receipt) if json else _print(receipt)
 
 
-def _submit(
-    route: str,
-    field: str,
-    board: str,
-    player: str,
-    value: str,
-    at: str | None,
-    segment: list[str] | None,
-    game_id: str | None,
-    key: str | None,
-    url: str | None,
-    config: str | None,
-    json: bool,
-) -> None:
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        raise typer.BadParameter(f"{value!r} is not a number") from None
-    if not number.is_finite():
-        raise typer.BadParameter(f"{value!r} is not a finite number")
-    body: dict[str, Any] = {"player_id": player, field: number}
-    segments = {name: rest for name, _, rest in (text.partition(":") for text in segment or [])}
-    extra = {"at": at, "segments": segments or None, "game_id": game_id, "idempotency_key": key}
-    body |= {name: value for name, value in extra.items() if value is not None}
-    with reach(url, config) as transport:
-        answer = transport.call("POST", "boards", board, route, body=body)
-    if json:
-        return print_json(answer)
+def _segments(texts: list[str] | None) -> dict[str, str] | None:
+    return {name: rest for name, _, rest in (text.partition(":") for text in texts)} if texts else None
+
+
+def _print(receipt: Receipt) -> None:
+    if receipt.pending:
+        return out.print("Recorded. The rank is not known yet: the ranking engine is away.")
     table = new_table("window", "id", "score", "rank", "change", "percentile", "players")
-    for window, state in answer["windows"].items():
-        moved = movement_text(state["rank_change"], state["previous_rank"] is None)
-        share = f"{float(state['percentile']):.2f}"
-        cells = (window, state["id"], state["score"], state["rank"], moved, share, state["total_players"])
+    for window, state in receipt.windows.items():
+        moved = movement_text(state.rank_change, state.previous_rank is None)
+        cells = window, state.id, state.score, state.rank, moved, percent(state.percentile), state.total_players
         table.add_row(*map(cell, cells))
-    return out.print(table)
+    out.print(table)
+    if receipt.spooled:
+        out.print("The ledger is away: the ranking engine keeps the score until it is back.")
+    return None

@@ -1,0 +1,157 @@
+"""`lb.keys`: create, list, revoke and rotate API keys, and sign player tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from keepscore.access.api_keys import hash_of, new_key
+from keepscore.access.player_tokens import DEFAULT_TTL, Claims, signed_token, ttl_ms_of
+from keepscore.access.principals import ALL_BOARDS, LEVELS, check_patterns, check_scope, matches
+from keepscore.domain.durations import duration_ms, time_of
+from keepscore.domain.results.access import ApiKey, KeyState, NewKey, PlayerToken
+from keepscore.domain.values import check_player, check_text, moment_of
+from keepscore.errors import InvalidField, InvalidTime, KeyEnded, UnknownKey
+from keepscore.projection.stores import Stores
+from keepscore.storage.ledgers.keys import KeyRecord
+
+__all__ = ["Keys", "state_of"]
+
+#: How long a key can be used beside the one that replaces it, where nobody says, and at most, in milliseconds.
+DEFAULT_OVERLAP, MAX_OVERLAP_MS = "24h", 90 * 86_400_000
+#: The most that a key lives where it expires, in milliseconds.
+MAX_LIFE_MS = 3650 * 86_400_000
+
+
+def state_of(key: KeyRecord, now: int) -> KeyState:
+    """Return whether a key can be used: active, expired or revoked."""
+    return "revoked" if key.revoked is not None else "expired" if key.expires is not None and key.expires <= now else "active"
+
+
+class Keys:
+    """The API keys of a ledger."""
+
+    def __init__(self, stores: Stores, environment: str) -> None:
+        self._catalog, self._ledger, _, self._clock = stores
+        self._environment = environment
+
+    async def create(
+        self, name: str, scope: str = "read", *, boards: Sequence[str] | None = None, expires: datetime | str | None = None
+    ) -> NewKey:
+        """Create an API key. Its text is in the answer, and kept nowhere.
+
+        `scope` is `read`, `submit`, `moderate` or `admin`, each of which includes the ones before it; `boards` are patterns such as
+        `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
+        """
+        now = self._clock()
+        check_text("name", name, InvalidField)
+        return await self._add(name, check_scope(scope), check_patterns(boards), _expiry(expires, now), now)
+
+    async def all(self) -> list[ApiKey]:
+        """Return all API keys, without their secrets, the oldest first."""
+        now = self._clock()
+        return [_shown(key, now) for key in await self._ledger.keys.all()]
+
+    async def revoke(self, key_id: str) -> None:
+        """End an API key, and all player tokens that it signed, within a second on every worker."""
+        now = self._clock()
+        if not await self._ledger.keys.revoke(key_id, now):
+            raise _unknown(key_id)
+        await self._ledger.audit.note("revoke_key", "", {"key": key_id}, now)
+
+    async def rotate(self, key_id: str, *, overlap: str = DEFAULT_OVERLAP) -> NewKey:
+        """Create a key in the place of another, which can be used for a while longer, its `overlap`."""
+        now = self._clock()
+        old = await self._active(key_id, now)
+        try:
+            ends = now + duration_ms(overlap)
+        except ValueError as exc:
+            raise InvalidField(f"overlap: {exc}") from None
+        if ends > now + MAX_OVERLAP_MS:
+            raise InvalidField(f"overlap = {overlap!r} is longer than 90d: for how long both keys can be used")
+        expires = None if old.expires is None else now + (old.expires - old.created)
+        return await self._add(old.name, old.scope, old.boards, expires, now, old, ends)
+
+    async def token(self, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = DEFAULT_TTL) -> PlayerToken:
+        """Return a token for a player, signed with the latest key that can submit."""
+        return await self.token_signed_by(None, player_id, boards=boards, ttl=ttl)
+
+    async def token_signed_by(
+        self, key_id: str | None, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = DEFAULT_TTL
+    ) -> PlayerToken:
+        """Return a token for a player, signed with a key; None: the latest that can submit."""
+        now = self._clock()
+        claims = Claims(check_player(player_id), check_patterns(boards), now + ttl_ms_of(ttl))
+        key = await self._active(key_id, now) if key_id is not None else await self._signer(now)
+        # In whole seconds, as the token has it.
+        expires = claims.expires_ms // 1000 * 1000
+        return PlayerToken(signed_token(claims, key.id, key.hash, self._environment, now), time_of(expires))
+
+    async def _signer(self, now: int) -> KeyRecord:
+        keys = [key for key in await self._ledger.keys.all() if LEVELS[key.scope] >= LEVELS["submit"] and state_of(key, now) == "active"]
+        if not keys:
+            raise UnknownKey("there is no key to sign tokens with: create one with 'keepscore keys create NAME --scope submit'")
+        return keys[-1]
+
+    async def _active(self, key_id: str, now: int) -> KeyRecord:
+        key = next((key for key in await self._ledger.keys.all() if key.id == key_id), None)
+        if key is None:
+            raise _unknown(key_id)
+        if (state := state_of(key, now)) != "active":
+            raise KeyEnded(f"key {key_id} is {state}: create another one")
+        return key
+
+    async def _add(
+        self,
+        name: str,
+        scope: str,
+        boards: tuple[str, ...],
+        expires: int | None,
+        now: int,
+        old: KeyRecord | None = None,
+        ends: int | None = None,
+    ) -> NewKey:
+        key = new_key(self._environment)
+        record = KeyRecord(key.id, name, scope, boards, hash_of(key.text), now, expires, replaces=None if old is None else old.id)
+        await self._ledger.keys.add(record, ends)
+        detail = {"key": key.id, "name": name, "scope": scope, "boards": list(boards)}
+        await self._ledger.audit.note("create_key" if old is None else "rotate_key", "", detail, now)
+        new = NewKey(key.id, name, scope, list(boards), _time(expires), key.text)
+        if old is not None and ends is not None:
+            new.replaces = old.id
+            new.replaced_expires = time_of(ends if old.expires is None else min(ends, old.expires))
+        if boards != ALL_BOARDS and (unmatched := self._unmatched(boards)):
+            new.warnings = [f"the pattern {pattern!r} matches no board now" for pattern in unmatched]
+        return new
+
+    def _unmatched(self, patterns: tuple[str, ...]) -> list[str]:
+        names = [live.name for live in self._catalog]
+        return [pattern for pattern in patterns if not any(matches([pattern], name) for name in names)]
+
+
+def _expiry(expires: datetime | str | None, now: int) -> int | None:
+    if expires is None:
+        return None
+    try:
+        moment = now + duration_ms(expires) if isinstance(expires, str) and expires[-1:].isalpha() and "T" not in expires else None
+        moment = moment_of(expires) if moment is None else moment
+    except (ValueError, InvalidTime):
+        raise InvalidField(
+            f"expires = {str(expires)[:40]!r} cannot be used: write a duration such as '90d', or a time such as '2027-01-31T00:00:00Z'"
+        ) from None
+    if not now < moment <= now + MAX_LIFE_MS:
+        raise InvalidField(f"expires = {str(expires)[:40]!r} is not within the next ten years")
+    return moment
+
+
+def _unknown(key_id: str) -> UnknownKey:
+    return UnknownKey(f"there is no key {key_id[:40]!r}: 'keepscore keys list' has them all")
+
+
+def _time(moment: int | None) -> datetime | None:
+    return None if moment is None else time_of(moment)
+
+
+def _shown(key: KeyRecord, now: int) -> ApiKey:
+    times = time_of(key.created), _time(key.expires), _time(key.last_used)
+    return ApiKey(key.id, key.name, key.scope, list(key.boards), *times, state_of(key, now), key.replaces)

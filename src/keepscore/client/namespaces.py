@@ -1,0 +1,202 @@
+"""The namespaces of the client: `client.history`, `client.players` and `client.admin`, as `keepscore.Leaderboards` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from keepscore.client.batches import BatchCall
+from keepscore.client.calls import board_of, boards_of, change, decoder, deleted, parts_of, read, view_of
+from keepscore.client.sending import Send
+from keepscore.domain.boards import Board
+from keepscore.domain.imports import ImportReceipt, NewPart, Part
+from keepscore.domain.inputs import Entry, Progress, no_progress
+from keepscore.domain.results.standings import (
+    BoardEvents,
+    BoardInfo,
+    Deleted,
+    KeeperRun,
+    KeeperStatus,
+    PlayerEvents,
+    PlayerHistory,
+    Profile,
+    Rebuild,
+    Reset,
+    Revision,
+    Snapshot,
+    Snapshots,
+    Top,
+    Verification,
+    Windows,
+)
+from keepscore.errors import KeepscoreError
+
+__all__ = ["Administration", "History", "Players"]
+
+
+class History:
+    """What has been: windows, snapshots, histories of players, standings of past moments, events."""
+
+    def __init__(self, call: Send) -> None:
+        self._call = call
+
+    async def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
+        """Return the windows of a board that have players, the latest first."""
+        query = {"window": window, "limit": limit, "offset": offset}
+        return await self._call(read(decoder(Windows), "boards", board, "windows", query=query))
+
+    async def snapshots(
+        self,
+        board: str,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Snapshots:
+        """List the snapshots of a board, the newest first; without a segment, those of everyone."""
+        query = {"window": window, "window_id": window_id, "segment": segment, "limit": limit, "offset": offset}
+        return await self._call(read(decoder(Snapshots), "boards", board, "snapshots", query=query))
+
+    async def snapshot(
+        self, board: str, snapshot_id: int, *, limit: int = 100, offset: int = 0, cursor: str | None = None, rank: str | None = None
+    ) -> Snapshot:
+        """Return a page of the standings of a snapshot: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        query = {"limit": limit, "offset": offset, "cursor": cursor, "rank": rank}
+        return await self._call(read(decoder(Snapshot), "boards", board, "snapshots", str(snapshot_id), query=query))
+
+    async def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
+        """Return where a player stood, window by window, and the best place ever."""
+        query = {"window": window, "limit": limit}
+        return await self._call(read(decoder(PlayerHistory), "boards", board, "history", player_id, query=query))
+
+    async def as_of(
+        self,
+        board: str,
+        at: datetime | str,
+        *,
+        limit: int = 100,
+        window: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Top:
+        """Return the top of a ranking as it stood at a moment, by the events that had come by then. It reads all events of the board."""
+        query = {"at": at, "limit": limit, **view_of(window, None, segment, rank)}
+        return await self._call(read(decoder(Top), "boards", board, "as-of", query=query, is_long=True))
+
+    async def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
+        """Return what is recorded of a player on a board, the newest first."""
+        return await self._call(read(decoder(PlayerEvents), "boards", board, "players", player_id, "events", query={"limit": limit}))
+
+    async def all_events(self, board: str, *, cursor: str | None = None, limit: int = 1000) -> BoardEvents:
+        """Return what is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
+        return await self._call(read(decoder(BoardEvents), "boards", board, "events", query={"cursor": cursor, "limit": limit}))
+
+
+class Players:
+    """What is known of players beside their scores."""
+
+    def __init__(self, call: Send) -> None:
+        self._call = call
+
+    async def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
+        """Give a player a name to show."""
+        return await self._call(change(decoder(Profile), "PUT", "players", player_id, body={"name": name}, key=idempotency_key))
+
+    async def profile(self, player_id: str) -> Profile:
+        """Return what is known of a player beside the scores."""
+        return await self._call(read(decoder(Profile), "players", player_id))
+
+
+class Administration:
+    """What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper."""
+
+    def __init__(self, call: Send) -> None:
+        self._call = call
+
+    async def boards(self) -> list[BoardInfo]:
+        """Return all boards, by name."""
+        return await self._call(read(boards_of, "boards"))
+
+    async def board(self, name: str) -> BoardInfo:
+        """Return one board."""
+        return await self._call(read(board_of, "boards", name))
+
+    async def put_board(
+        self, board: Board, *, version: int | None = None, confirm: bool = False, idempotency_key: str | None = None
+    ) -> BoardInfo:
+        """Define a board, or replace its definition. One that changes the meaning rebuilds the rankings from the ledger.
+
+        Until the new rankings are complete, readers see the old ones; then this returns. A change that loses or rebuilds something
+        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. Where another version came
+        first, VersionConflict is raised.
+        """
+        query, body = {"confirm": confirm or None}, {**board.to_dict(), "version": version}
+        return await self._call(change(board_of, "PUT", "boards", board.name, query=query, body=body, key=idempotency_key, is_long=True))
+
+    async def change_board(
+        self,
+        name: str,
+        fields: Mapping[str, Any],
+        *,
+        version: int | None = None,
+        confirm: bool = False,
+        idempotency_key: str | None = None,
+    ) -> BoardInfo:
+        """Change some fields of a board's definition, and keep the others; None sets a field back to its default.
+
+        What `put_board` says of confirmation and versions holds here, too.
+        """
+        query, body = {"confirm": confirm or None}, {**fields, "version": version}
+        return await self._call(change(board_of, "PATCH", "boards", name, query=query, body=body, key=idempotency_key, is_long=True))
+
+    async def delete_board(self, name: str, *, idempotency_key: str | None = None) -> Deleted:
+        """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
+        return await self._call(change(deleted(name), "DELETE", "boards", name, key=idempotency_key))
+
+    async def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        return await self._call(change(decoder(Reset), "POST", "boards", board, "reset", key=idempotency_key, is_long=True))
+
+    async def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
+        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        return await self._call(change(decoder(Reset), "POST", "boards", board, "reset", "undo", key=idempotency_key, is_long=True))
+
+    async def verify(self, board: str, *, repair: bool = False) -> Verification:
+        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        path, query = ("boards", board, "verify"), {"repair": repair}
+        return await self._call(change(decoder(Verification), "POST", *path, query=query, takes_key=False, is_long=True))
+
+    async def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
+        """Rebuild the rankings of a board from all of its events. Readers see the old ones until it finishes.
+
+        The service does not tell how far it is: `progress` is not called.
+        """
+        return await self._call(change(decoder(Rebuild), "POST", "boards", board, "rebuild", takes_key=False, is_long=True))
+
+    async def revise(self, board: str, window: str, window_id: str, reason: str, *, idempotency_key: str | None = None) -> Revision:
+        """Correct the final standings of a closed window: they are archived again, as the next revision, with a note in the audit."""
+        path, body = ("boards", board, "windows", window, window_id, "revise"), {"reason": reason}
+        return await self._call(change(decoder(Revision), "POST", *path, body=body, key=idempotency_key, is_long=True))
+
+    async def keeper_status(self) -> KeeperStatus:
+        """Return the jobs of the keeper: when each ran and runs next, and what became of it."""
+        return await self._call(read(decoder(KeeperStatus), "keeper"))
+
+    async def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
+        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        return await self._call(change(decoder(KeeperRun), "POST", "keeper", "run", body={"now": now}, takes_key=False, is_long=True))
+
+    async def import_scores(
+        self, board: str, entries: Sequence[Entry | KeepscoreError], *, part: NewPart | None = None, keys: Sequence[str] = ()
+    ) -> ImportReceipt:
+        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
+        batch = BatchCall(entries)
+        body = {**batch.body, "part": part, "keys": keys}
+        return await self._call(change(batch.receipt(ImportReceipt), "POST", "boards", board, "imports", body=body, key_in_body=True))
+
+    async def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
+        """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""
+        return await self._call(read(parts_of, "boards", board, "imports", query={"after": after}))

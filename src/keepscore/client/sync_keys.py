@@ -1,0 +1,49 @@
+"""`client.keys`: the API keys of a service, and tokens for players, blocking.
+
+Made from `keepscore.client.keys` by `tools/write_sync.py`; changes belong there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from keepscore.client.calls import change, decoder, keys_of, nothing, read
+from keepscore.client.sync_sending import SyncSend
+from keepscore.domain.results.access import ApiKey, NewKey, PlayerToken
+
+__all__ = ["SyncKeys"]
+
+
+class SyncKeys:
+    """The API keys of a service. Nothing here is sent again after a doubt: a key is shown once."""
+
+    def __init__(self, call: SyncSend) -> None:
+        self._call = call
+
+    def create(
+        self, name: str, scope: str = "read", *, boards: Sequence[str] | None = None, expires: datetime | str | None = None
+    ) -> NewKey:
+        """Create an API key. Its text is in the answer, and kept nowhere.
+
+        `scope` is `read`, `submit`, `moderate` or `admin`, each of which includes the ones before it; `boards` are patterns such as
+        `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
+        """
+        body = {"name": name, "scope": scope, "boards": boards, "expires": expires}
+        return self._call(change(decoder(NewKey), "POST", "keys", body=body, takes_key=False))
+
+    def all(self) -> list[ApiKey]:
+        """Return all API keys, without their secrets, the oldest first."""
+        return self._call(read(keys_of, "keys"))
+
+    def revoke(self, key_id: str) -> None:
+        """End an API key, and all player tokens that it signed, within a second on every worker."""
+        return self._call(change(nothing, "DELETE", "keys", key_id, takes_key=False))
+
+    def rotate(self, key_id: str, *, overlap: str = "24h") -> NewKey:
+        """Create a key in the place of another, which can be used for a while longer, its `overlap`."""
+        return self._call(change(decoder(NewKey), "POST", "keys", key_id, "rotate", query={"overlap": overlap}, takes_key=False))
+
+    def token(self, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = "15m") -> PlayerToken:
+        """Return a token for a player, signed with the key of this client."""
+        return self._call(read(decoder(PlayerToken), "tokens", body={"player_id": player_id, "boards": boards, "ttl": ttl}))

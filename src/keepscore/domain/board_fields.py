@@ -1,0 +1,192 @@
+"""The fields of a board's definition: what each means, and what it may be."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+from keepscore.domain.durations import DURATION_PATTERN
+
+__all__ = [
+    "BOUNDS",
+    "CHOICES",
+    "DECAY_FIELDS",
+    "FIELDS",
+    "INACTIVITY_FIELDS",
+    "NAME_PATTERN",
+    "PATTERNS",
+    "ROLLUP_FIELDS",
+    "SEGMENT_PATTERN",
+    "TABLES",
+    "TYPES",
+    "WINDOW_FIELDS",
+    "Bounds",
+    "Consistency",
+    "Late",
+    "Operator",
+    "Order",
+    "RankKind",
+    "ReadAccess",
+    "SubmitAccess",
+    "Ties",
+    "Weekday",
+    "WindowName",
+]
+
+Operator = Literal["best", "sum", "last", "first"]
+Order = Literal["desc", "asc"]
+Ties = Literal["first", "last", "player"]
+RankKind = Literal["unique", "standard", "dense"]
+Consistency = Literal["eventual", "strong"]
+ReadAccess = Literal["key", "public"]
+SubmitAccess = Literal["auto", "players", "server"]
+Late = Literal["refuse", "open_windows"]
+WindowName = Literal["daily", "weekly", "monthly", "yearly", "all_time", "season"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+
+
+class Bounds(NamedTuple):
+    """The least and the most that a number may be, a list may hold, or a text may be long."""
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.least:,} to {self.most:,}"
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int) and self.least <= value <= self.most
+
+
+#: The bounds of fields, by table and field. Checks, error messages and the documentation take them from here.
+BOUNDS = {
+    "Board.name": Bounds(1, 64),
+    "Board.decimals": Bounds(0, 9),
+    "Board.segments": Bounds(0, 8),
+    "Board.also": Bounds(0, 8),
+    "Board.resets": Bounds(0, 10_000),
+    "Board.keep_top": Bounds(1, 10**12),
+    "Window.archive": Bounds(0, 100_000_000),
+    "Rollup.of": Bounds(1, 16),
+}
+
+#: What names of boards and segments are made of.
+NAME_PATTERN = rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{BOUNDS['Board.name'].most - 1}}}"
+SEGMENT_PATTERN = r"[a-z][a-z0-9_]{0,31}"
+#: What texts of fields, or of the parts of lists, look like, by table and field.
+PATTERNS = {
+    "Board.name": NAME_PATTERN,
+    "Board.segments": SEGMENT_PATTERN,
+    "Board.also": NAME_PATTERN,
+    "Board.resolution": DURATION_PATTERN,
+    "Board.grace": DURATION_PATTERN,
+    "Board.movement": f"previous_window|{DURATION_PATTERN}",
+    "Window.ttl": f"forever|{DURATION_PATTERN}",
+    "Decay.half_life": DURATION_PATTERN,
+    "Inactivity.after": DURATION_PATTERN,
+    "Inactivity.every": DURATION_PATTERN,
+    "Rollup.of": NAME_PATTERN,
+}
+
+#: What each field of a board means, for error messages, the API's description and the documentation.
+FIELDS: dict[str, str] = {
+    "name": f"the board's name: letters, digits, `_`, `-` and `.`, at most {BOUNDS['Board.name'].most}",
+    "operator": "how a player's scores combine: `best`; `sum` of all amounts; `last` (scores replace, amounts add); or `first` (only the "
+    "earliest counts)",
+    "order": "which scores are ahead: `desc` (high) or `asc` (low)",
+    "increments": "`best` only: whether amounts may be sent, too; one makes the score the best so far plus the amount",
+    "decimals": f"digits after the point, {BOUNDS['Board.decimals']}. Scores are stored as whole numbers and never rounded; this cannot be "
+    "changed later",
+    "ties": "who is ahead when scores are equal: the `first` or the `last` to reach the score, or by `player` id",
+    "rank": "how ranks are numbered by default: `unique` (1, 2, 3, 4), `standard` (1, 1, 3, 4) or `dense` (1, 1, 2, 3)",
+    "resolution": "how finely times of different players are compared when scores are equal, such as `1ms` or `1s`",
+    "windows": "the periods to rank: a list of `daily`, `weekly`, `monthly`, `yearly`, `all_time` and `season`, or a table with "
+    "settings for each. Answers are about the first one unless a request names another",
+    "timezone": "the IANA time zone in which windows begin and end, such as `Europe/Berlin`",
+    "week_start": "the day on which weeks begin, `monday` to `sunday`",
+    "segments": f"attributes that have rankings of their own, such as `region` and `country`; at most {BOUNDS['Board.segments'].most}",
+    "min_score": "the lowest score that is accepted; by default -`max_score`, and 0 with `decay`",
+    "max_score": "the highest score that is accepted; by default 2^53 − 1",
+    "decay": "how scores lose worth over time, such as `{half_life = '7d'}`",
+    "grace": "how long after a window's end late scores are accepted, such as `1h`",
+    "late": "what becomes of a score whose time lies in a window that is closed: `refuse` it, or count it in the `open_windows`, such as "
+    "`all_time`, alone",
+    "consistency": "`eventual`, or `strong` for boards with prizes: answers are never cached, and scores are refused while the "
+    "engine is away",
+    "read": "who may read it where keys are required: `key`, or `public` for everybody",
+    "submit": "who may submit: `server` (API keys only), `players` (player tokens, too), or `auto`: `server` on a `strong` board, and "
+    "`players` on others",
+    "also": f"other boards that get every submission too, in the same transaction; at most {BOUNDS['Board.also'].most}. Theirs are "
+    "not followed further",
+    "movement": "what `rank_change` in lists compares with: the ranks some time ago, such as `1d`, or those of the `previous_window`",
+    "inactivity": "what players lose who stop playing, such as `{after = '14d', lose = 25, every = '7d', floor = 1000}`",
+    "rollup": "the boards that this one is made from, such as `{of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}`",
+    "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
+    "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
+    "default all",
+}
+
+#: What each field of a window means.
+WINDOW_FIELDS: dict[str, str] = {
+    "key": "template of the ranking's key, with `{board}`, `{start}` and `{end}`, such as `lb:{board}:{start:%Y-%m-%d}`",
+    "segment_key": "template of a segment's key, with `{board}`, `{start}`, `{end}`, `{segment}` and `{value}`",
+    "live_key": "the ranking's key while its window is the present one, with `{board}` only, such as `lb:{board}:daily`; when the window "
+    "ends, it is renamed to `key`",
+    "live_segment_key": "the same for a segment's key, with `{board}`, `{segment}` and `{value}`; when the window ends, it is renamed to "
+    "`segment_key`",
+    "ttl": "how long a ranking is kept after its last score, such as `48h`, but not less than its window and the grace; on a roll-up, "
+    "and with a live key, after its window's end. By default it leaves the engine 8 days after its end, once it is archived; `forever`: "
+    "it stays",
+    "archive": f"how many of a closed window's standings are archived: {BOUNDS['Window.archive']}, or `all`",
+    "snapshot": "when standings are archived while the window is open: `hourly`, `daily`, `weekly`, `monthly` or five cron fields in the "
+    "board's time zone",
+    "start": "season only: when it starts, a date or a time with an offset",
+    "end": "season only: when it ends (not included), a date or a time with an offset",
+    "cron": "season only: when a new season starts, five cron fields in the board's time zone, such as `0 0 1 */3 *`",
+}
+
+#: What each field of a decay means.
+DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half of their worth, `1h` to `36500d`, such as `7d`"}
+
+#: What each field of an inactivity means.
+INACTIVITY_FIELDS: dict[str, str] = {
+    "after": "how long after their last score players first lose, `1m` or more, such as `14d`",
+    "lose": "what they lose each time, more than 0",
+    "every": "how long after a loss they lose again, `1m` or more, such as `7d`",
+    "floor": "the score that losses stop at; by default `min_score`",
+}
+
+#: What each field of a roll-up means.
+ROLLUP_FIELDS: dict[str, str] = {
+    "of": f"the boards that it is made from, {BOUNDS['Rollup.of']}",
+    "window": "which of their windows counts: `daily` or `monthly`",
+    "into": "this board's only window: `weekly`, `monthly` or `yearly` from days, `yearly` from months",
+    "aggregate": "how scores become one: `sum`, `max`, `min` or `average`",
+    "best": "how many of the best parts an `average` takes; by default all",
+    "weights": "what the scores of a board are multiplied by, a whole number; by default 1",
+}
+
+#: The fields of every table of a definition, by the name of its struct.
+TABLES = {
+    "Board": FIELDS,
+    "Window": WINDOW_FIELDS,
+    "Decay": DECAY_FIELDS,
+    "Inactivity": INACTIVITY_FIELDS,
+    "Rollup": ROLLUP_FIELDS,
+}
+
+#: The type of each field that is not a choice, as `check_type` names it.
+TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
+TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
+TYPES |= {"increments": "bool", "movement": "str | null", "keep_top": "int | null", "resets": "list of str"}
+#: What may be chosen.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "operator": get_args(Operator),
+    "order": get_args(Order),
+    "ties": get_args(Ties),
+    "rank": get_args(RankKind),
+    "week_start": get_args(Weekday),
+    "consistency": get_args(Consistency),
+    "read": get_args(ReadAccess),
+    "submit": get_args(SubmitAccess),
+    "late": get_args(Late),
+}

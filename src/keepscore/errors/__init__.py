@@ -1,0 +1,210 @@
+"""Every error that Keepscore raises on purpose.
+
+    KeepscoreError
+    ├── BadInput                    what was sent cannot be taken
+    │   ├── MalformedBody           not JSON, or not UTF-8
+    │   ├── BodyCutShort            it ends before its end
+    │   ├── BodyTooLarge
+    │   ├── BodyTooSlow
+    │   ├── UnsupportedMediaType    a body without a JSON content type
+    │   ├── WrongHost               the request is meant for another host
+    │   ├── ForeignOrigin           a web page from elsewhere writes
+    │   ├── InvalidField            unknown, missing or of the wrong type
+    │   ├── InvalidPlayer
+    │   ├── InvalidScore
+    │   ├── InvalidTime
+    │   ├── InvalidSegment
+    │   ├── InvalidPage             limit, offset, rank, around, cursor
+    │   ├── InvalidBoard            a definition
+    │   ├── InvalidPlayToken        forged, expired, or for another player or board
+    │   └── IdempotencyKeyReused
+    ├── NotFound
+    │   ├── UnknownBoard
+    │   ├── UnknownWindow
+    │   ├── UnknownSegment
+    │   ├── UnknownPlayer
+    │   ├── UnknownKey              an API key
+    │   ├── UnknownSnapshot
+    │   ├── NotKept             players beyond the archived ones, events that were dropped
+    │   └── UnknownRoute
+    ├── MethodNotAllowed
+    ├── Unauthenticated             no key or token, or one that is not known
+    ├── Forbidden                   too little scope, or a board or player that is not one's own
+    ├── RateLimited                 too many requests
+    ├── Conflict
+    │   ├── BoardInUse              a roll-up is made from it
+    │   ├── CapReached              as many boards or segment values as the configuration allows
+    │   ├── ConfirmationNeeded      a definition that would lose or rebuild something
+    │   ├── EventsDropped           a definition that needs them
+    │   ├── KeyEnded                an API key that has expired or was revoked
+    │   ├── RolledUp                a roll-up takes nothing itself
+    │   ├── NotIncrementable
+    │   ├── NothingToUndo           no reset, or one whose grace is over
+    │   ├── PlayTokenUsed           a play token counts once
+    │   ├── VersionConflict
+    │   ├── WindowClosed
+    │   └── WindowOpen              there are no final standings yet
+    ├── Unavailable                 try again later
+    │   ├── InProgress              the same request is still being worked on
+    │   ├── Overloaded
+    │   ├── LedgerUnavailable
+    │   │   ├── LedgerAway
+    │   │   ├── LedgerReplaced      it may be older than before, and is compared first
+    │   │   ├── LedgerFull
+    │   │   └── LedgerInUse
+    │   ├── EngineUnavailable
+    │   │   ├── KeyTaken            one board's key holds something else
+    │   │   └── RankingLost         something of a board is missing in the engine
+    │   ├── ServiceUnreachable      a client got no connection
+    │   └── AnswerLost              a client got no whole answer
+    ├── ServiceError                a client got an answer that no other error tells
+    ├── NotUsable                   leaderboards that are closed, or belong to another event loop
+    └── ConfigError                 the configuration is wrong
+        └── NotInstalled            it needs a package that is not there; an ImportError, too
+
+The message says what was wrong, with the value, and what would be right. Status codes are decided at the edge, in one table
+(`service/http/problems.py`). `type` is stable: programs may compare it. The first two levels are in `base`, and each branch that goes
+deeper has a module.
+"""
+
+from __future__ import annotations
+
+from keepscore.errors.bad_input import (
+    BodyCutShort,
+    BodyTooLarge,
+    BodyTooSlow,
+    ForeignOrigin,
+    IdempotencyKeyReused,
+    InvalidBoard,
+    InvalidField,
+    InvalidPage,
+    InvalidPlayer,
+    InvalidPlayToken,
+    InvalidScore,
+    InvalidSegment,
+    InvalidTime,
+    MalformedBody,
+    UnsupportedMediaType,
+    WrongHost,
+)
+from keepscore.errors.base import (
+    BadInput,
+    ConfigError,
+    Conflict,
+    Forbidden,
+    KeepscoreError,
+    MethodNotAllowed,
+    NotFound,
+    NotInstalled,
+    NotUsable,
+    RateLimited,
+    ServiceError,
+    Unauthenticated,
+    Unavailable,
+)
+from keepscore.errors.conflict import (
+    BoardInUse,
+    CapReached,
+    ConfirmationNeeded,
+    EventsDropped,
+    KeyEnded,
+    NothingToUndo,
+    NotIncrementable,
+    PlayTokenUsed,
+    RolledUp,
+    VersionConflict,
+    WindowClosed,
+    WindowOpen,
+)
+from keepscore.errors.not_found import (
+    NotKept,
+    UnknownBoard,
+    UnknownKey,
+    UnknownPlayer,
+    UnknownRoute,
+    UnknownSegment,
+    UnknownSnapshot,
+    UnknownWindow,
+)
+from keepscore.errors.unavailable import (
+    AnswerLost,
+    EngineUnavailable,
+    InProgress,
+    KeyTaken,
+    LedgerAway,
+    LedgerFull,
+    LedgerInUse,
+    LedgerReplaced,
+    LedgerUnavailable,
+    Overloaded,
+    RankingLost,
+    ServiceUnreachable,
+)
+
+__all__ = [
+    "AnswerLost",
+    "BadInput",
+    "BoardInUse",
+    "BodyCutShort",
+    "BodyTooLarge",
+    "BodyTooSlow",
+    "CapReached",
+    "ConfigError",
+    "ConfirmationNeeded",
+    "Conflict",
+    "EngineUnavailable",
+    "EventsDropped",
+    "Forbidden",
+    "ForeignOrigin",
+    "IdempotencyKeyReused",
+    "InProgress",
+    "InvalidBoard",
+    "InvalidField",
+    "InvalidPage",
+    "InvalidPlayToken",
+    "InvalidPlayer",
+    "InvalidScore",
+    "InvalidSegment",
+    "InvalidTime",
+    "KeepscoreError",
+    "KeyEnded",
+    "KeyTaken",
+    "LedgerAway",
+    "LedgerFull",
+    "LedgerInUse",
+    "LedgerReplaced",
+    "LedgerUnavailable",
+    "MalformedBody",
+    "MethodNotAllowed",
+    "NotFound",
+    "NotIncrementable",
+    "NotInstalled",
+    "NotKept",
+    "NotUsable",
+    "NothingToUndo",
+    "Overloaded",
+    "PlayTokenUsed",
+    "RankingLost",
+    "RateLimited",
+    "RolledUp",
+    "ServiceError",
+    "ServiceUnreachable",
+    "Unauthenticated",
+    "Unavailable",
+    "UnknownBoard",
+    "UnknownKey",
+    "UnknownPlayer",
+    "UnknownRoute",
+    "UnknownSegment",
+    "UnknownSnapshot",
+    "UnknownWindow",
+    "UnsupportedMediaType",
+    "VersionConflict",
+    "WindowClosed",
+    "WindowOpen",
+    "WrongHost",
+]
+
+# Callers know the errors by this module, also in tracebacks.
+for _name in __all__:
+    globals()[_name].__module__ = __name__

@@ -1,0 +1,88 @@
+"""Errors for what was sent and cannot be taken."""
+
+from __future__ import annotations
+
+from keepscore.errors.base import BadInput
+
+__all__ = [
+    "BodyCutShort",
+    "BodyTooLarge",
+    "BodyTooSlow",
+    "ForeignOrigin",
+    "IdempotencyKeyReused",
+    "InvalidBoard",
+    "InvalidField",
+    "InvalidPage",
+    "InvalidPlayToken",
+    "InvalidPlayer",
+    "InvalidScore",
+    "InvalidSegment",
+    "InvalidTime",
+    "MalformedBody",
+    "UnsupportedMediaType",
+    "WrongHost",
+]
+
+
+class MalformedBody(BadInput):
+    """The body is not JSON in UTF-8."""
+
+
+class BodyCutShort(BadInput):
+    """The body ends before its `Content-Length`, or without its last chunk."""
+
+
+class BodyTooLarge(BadInput):
+    """The body is larger than the route takes."""
+
+
+class BodyTooSlow(BadInput):
+    """The body did not come within the time that it may take."""
+
+
+class UnsupportedMediaType(BadInput):
+    """The body's content type is not JSON."""
+
+
+class WrongHost(BadInput):
+    """The `Host` header names another host than this service answers for."""
+
+
+class ForeignOrigin(BadInput):
+    """A web page from another origin, which is not allowed to write here, sent the request."""
+
+
+class InvalidField(BadInput):
+    """A field is unknown, missing or of the wrong type."""
+
+
+class InvalidPlayer(BadInput):
+    """A player id or name that cannot be used."""
+
+
+class InvalidScore(BadInput):
+    """A score or amount outside the bounds, or with too many decimals."""
+
+
+class InvalidTime(BadInput):
+    """A timestamp that cannot be read or lies in the future."""
+
+
+class InvalidSegment(BadInput):
+    """A segment value that cannot be used."""
+
+
+class InvalidPage(BadInput):
+    """A limit, offset, rank, range or cursor that cannot be used."""
+
+
+class InvalidBoard(BadInput):
+    """A board definition that cannot be used."""
+
+
+class InvalidPlayToken(BadInput):
+    """A play token that is forged, expired, or was given for another player or board."""
+
+
+class IdempotencyKeyReused(BadInput):
+    """The same idempotency key came with another request."""

@@ -1,0 +1,75 @@
+"""Errors for requests that do not fit what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from keepscore.errors.base import Conflict
+
+__all__ = [
+    "BoardInUse",
+    "CapReached",
+    "ConfirmationNeeded",
+    "EventsDropped",
+    "KeyEnded",
+    "NotIncrementable",
+    "NothingToUndo",
+    "PlayTokenUsed",
+    "RolledUp",
+    "VersionConflict",
+    "WindowClosed",
+    "WindowOpen",
+]
+
+
+class BoardInUse(Conflict):
+    """Another board is made from this one."""
+
+
+class CapReached(Conflict):
+    """There are as many boards, or values of a segment, as the configuration allows."""
+
+
+class ConfirmationNeeded(Conflict):
+    """A change of a definition that would lose or rebuild something, and was not confirmed."""
+
+    def __init__(self, message: str, changes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        #: What would be lost or rebuilt, a phrase each.
+        self.changes = list(changes)
+
+
+class EventsDropped(Conflict):
+    """Another definition would need events that were dropped."""
+
+
+class KeyEnded(Conflict):
+    """An API key that has expired or was revoked cannot be rotated or sign."""
+
+
+class RolledUp(Conflict):
+    """The board is made from others, and takes no scores and no resets itself."""
+
+
+class NotIncrementable(Conflict):
+    """An increment was sent to a board whose operator takes scores only."""
+
+
+class NothingToUndo(Conflict):
+    """The board was not reset, or too long ago."""
+
+
+class PlayTokenUsed(Conflict):
+    """A play token was used before: each counts once."""
+
+
+class VersionConflict(Conflict):
+    """A board definition was changed by somebody else meanwhile."""
+
+
+class WindowClosed(Conflict):
+    """A score for a window that has ended, its grace included."""
+
+
+class WindowOpen(Conflict):
+    """A window whose standings are not final yet."""

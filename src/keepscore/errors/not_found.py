@@ -1,0 +1,46 @@
+"""Errors for what was asked for and is not there."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from keepscore.errors.base import NotFound
+
+__all__ = ["NotKept", "UnknownBoard", "UnknownKey", "UnknownPlayer", "UnknownRoute", "UnknownSegment", "UnknownSnapshot", "UnknownWindow"]
+
+
+class UnknownBoard(NotFound):
+    """There is no board of that name."""
+
+
+class UnknownWindow(NotFound):
+    """The board has no such window."""
+
+
+class UnknownSegment(NotFound):
+    """The board has no such segment."""
+
+
+class UnknownPlayer(NotFound):
+    """The player is not in the ranking."""
+
+    def __init__(self, message: str, as_of: datetime | None = None) -> None:
+        super().__init__(message)
+        #: The moment of which that is known, where what came later may be missing.
+        self.as_of = as_of
+
+
+class UnknownKey(NotFound):
+    """There is no such API key."""
+
+
+class UnknownSnapshot(NotFound):
+    """The board has no such snapshot."""
+
+
+class NotKept(NotFound):
+    """What was asked for was not kept: it needs more players than were archived, or events that were dropped."""
+
+
+class UnknownRoute(NotFound):
+    """The service has no such address."""

@@ -1,0 +1,92 @@
+"""Errors for what cannot be done now: try again later."""
+
+from __future__ import annotations
+
+from keepscore.errors.base import Unavailable
+
+__all__ = [
+    "AnswerLost",
+    "EngineUnavailable",
+    "InProgress",
+    "KeyTaken",
+    "LedgerAway",
+    "LedgerFull",
+    "LedgerInUse",
+    "LedgerReplaced",
+    "LedgerUnavailable",
+    "Overloaded",
+    "RankingLost",
+    "ServiceUnreachable",
+]
+
+
+class InProgress(Unavailable):
+    """The same request, with the same idempotency key, is still being worked on."""
+
+
+class Overloaded(Unavailable):
+    """More submissions are waiting than the service takes on."""
+
+
+class LedgerUnavailable(Unavailable):
+    """The ledger does not take or give anything now."""
+
+    #: Whether it is sure that what was sent is not recorded. Where it is not, that has to be settled before anything is sent again.
+    nothing_recorded = False
+
+
+class LedgerAway(LedgerUnavailable):
+    """The ledger could not be reached at all."""
+
+    nothing_recorded = True
+
+
+class LedgerReplaced(LedgerUnavailable):
+    """The ledger may be an older one than before, and takes nothing until it was compared with the rankings."""
+
+    nothing_recorded = True
+
+
+class LedgerFull(LedgerUnavailable):
+    """The ledger's disk is full."""
+
+    nothing_recorded = True
+
+
+class LedgerInUse(LedgerUnavailable):
+    """Another process has the ledger open."""
+
+    def __init__(self, message: str, url: str | None = None) -> None:
+        super().__init__(message)
+        #: Where the service that has the ledger open can be reached, if it is a service.
+        self.url = url
+
+
+class EngineUnavailable(Unavailable):
+    """The ranking engine does not answer now."""
+
+
+class KeyTaken(EngineUnavailable):
+    """A key that a board's ranking needs holds something that is not a ranking of that board."""
+
+
+class RankingLost(EngineUnavailable):
+    """The engine has lost something of a board, which has to be made anew from the ledger."""
+
+    def __init__(self, message: str, ranking: tuple[int, str, str, str] = (0, "", "", "")) -> None:
+        super().__init__(message)
+        #: The ranking of which that was noticed: board, window, window id and segment. A client is not told.
+        self.ranking = ranking
+
+
+class ServiceUnreachable(Unavailable):
+    """No connection to the service: nothing was done."""
+
+
+class AnswerLost(Unavailable):
+    """No whole answer came from the service, which may or may not have done what it was sent."""
+
+    def __init__(self, message: str, idempotency_key: str | None = None) -> None:
+        super().__init__(message)
+        #: The key of the request: sent again with it, the request is done once.
+        self.idempotency_key = idempotency_key

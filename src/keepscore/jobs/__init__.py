@@ -1,1 +1,0 @@
-"""What the keeper does, one module for each job."""

@@ -1,0 +1,57 @@
+"""Which definitions of boards are refused: those that do not fit what is stored, or the other boards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from keepscore.domain.boards import Board
+from keepscore.errors import CapReached, EventsDropped, InvalidBoard
+from keepscore.projection.live_boards import Catalog, LiveBoard, check_links
+from keepscore.projection.openings import said
+from keepscore.projection.rollups import check_rollup
+from keepscore.storage.engines.base import RankingEngine
+from keepscore.storage.ledgers.base import Ledger
+
+__all__ = ["check_definition"]
+
+
+async def check_definition(
+    catalog: Catalog, ledger: Ledger, engine: RankingEngine, board: Board, old: LiveBoard | None, changes: Mapping[str, Board]
+) -> None:
+    """Refuse a definition that does not fit what is stored, or the boards that it is linked with, `changes` taken into account."""
+    if old is not None and old.board.decimals != board.decimals:
+        raise InvalidBoard(
+            f"board {board.name!r}: decimals = {board.decimals} cannot be used; it has {old.board.decimals}, in which its scores "
+            "are stored: make a new board"
+        )
+    if old is not None and old.board.is_rollup != board.is_rollup:
+        raise InvalidBoard(f"board {board.name!r}: rollup cannot be given to a board, or taken from it: make a new board")
+    await _check_dropped(catalog, ledger, board, old)
+    boards = {live.name: live.board for live in catalog} | dict(changes)
+    if old is None and len(boards) > catalog.max_boards:
+        raise CapReached(
+            f"board {board.name!r} would be one more than limits.boards = {catalog.max_boards} allows: delete one, or allow more"
+        )
+    await engine.check(board, list(boards.values()))
+    for other in boards.values():
+        if other.name == board.name or board.name in other.also:
+            check_links(other, boards)
+        if board.name in (other.name, *other.made_from):
+            check_rollup(other, boards)
+
+
+async def _check_dropped(catalog: Catalog, ledger: Ledger, board: Board, old: LiveBoard | None) -> None:
+    """Refuse a definition that would need events that are dropped, or about to be."""
+    dropped = await ledger.openings.accepts_from()
+    if old is not None and old.id in dropped and not old.board.same_states(board):
+        raise EventsDropped(
+            f"board {board.name!r} cannot mean something else any more: its events of before {said(dropped[old.id])} are folded and "
+            "dropped (keep_events), and another operator, order, calendar or segmentation would need them: make a new board"
+        )
+    for name in board.made_from:
+        part = catalog.get(name)
+        if part is not None and part.id in dropped and board.rollup and board.rollup.window in part.ttls:
+            raise EventsDropped(
+                f"board {board.name!r}: rollup cannot be used; the {board.rollup.window} rankings of board {name!r} expire, and its "
+                f"events of before {said(dropped[part.id])} are dropped (keep_events)"
+            )

@@ -1,0 +1,1 @@
+"""What the keeper does, one module for each job. Start with `base`."""

@@ -1,0 +1,36 @@
+"""What the ledger needs: room for the events to come, and no idempotency keys that nobody will send again."""
+
+from __future__ import annotations
+
+from keepscore.lifecycle.jobs.base import SECOND, Job
+
+__all__ = ["Keys", "Partitions"]
+
+#: Keys that are forgotten at a time.
+CHUNK_KEYS = 1000
+
+
+class Partitions(Job):
+    """Makes partitions for the events of the coming months, where the ledger has some."""
+
+    name = "prepare"
+    every = 3600 * SECOND
+
+    async def run(self, now: int) -> str:
+        made = await self.parts.ledger.events.prepare(now)
+        return f"made room for {', '.join(made)}" if made else ""
+
+
+class Keys(Job):
+    """Forgets idempotency keys that are older than the configuration wants, a week by default, and ids of signed requests."""
+
+    name = "forget keys"
+    every = 3600 * SECOND
+
+    async def run(self, now: int) -> str:
+        forgotten = 0
+        while count := await self.parts.ledger.claims.forget(now - self.parts.keep_keys_ms, CHUNK_KEYS):
+            forgotten += count
+        while await self.parts.ledger.keys.forget_spent(now, CHUNK_KEYS) == CHUNK_KEYS:
+            pass
+        return f"forgot {forgotten} idempotency keys" if forgotten else ""

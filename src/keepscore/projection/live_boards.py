@@ -1,0 +1,373 @@
+"""The boards that are live: definitions with what is derived from them once, and which rankings an event counts in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+from keepscore.caches import ByteCache, bytes_of
+from keepscore.domain.boards import Board, Score
+from keepscore.domain.caps import DEFAULT_CAPS
+from keepscore.domain.keys import key_of, live_key_of
+from keepscore.domain.scoring import Event, Kind, Scope
+from keepscore.domain.windows import FOREVER, Span, span_at, span_of
+from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.storage.engines.base import Ranking, Update, made_update
+from keepscore.storage.ledgers.boards import BoardRecord
+
+__all__ = ["ArchivedWindows", "Catalog", "LiveBoard", "RankingRoute", "archived_windows", "check_links"]
+
+#: What is remembered of each board, in bytes: calendar positions, rankings of segment values, and rankings of roll-ups.
+POSITIONS_BYTES, SLICES_BYTES, TARGETS_BYTES = 4 << 20, 4 << 20, 1 << 20
+#: About what a calendar position takes beside its rankings, in bytes.
+POSITION_BYTES = 1000
+#: An hour, in milliseconds.
+HOUR = 3_600_000
+_NONE: Mapping[str, int] = {}
+
+
+class Given(Protocol):
+    """What an engine has to know of an event or a submission."""
+
+    @property
+    def player(self) -> str: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def amount(self) -> int: ...
+    @property
+    def at(self) -> int: ...
+    @property
+    def received(self) -> int: ...
+
+
+class RankingRoute(NamedTuple):
+    """The rankings that an event of some moment counts in; the first `wholes` of them are the unsegmented ones.
+
+    They come in rows of one ranking for each span: first the wholes, then each slice.
+    """
+
+    spans: tuple[Span, ...]
+    rankings: tuple[Ranking, ...]
+    #: Expiries where rankings never expire: a zero for each.
+    never: tuple[int, ...]
+    wholes: int
+
+
+class CalendarPosition:
+    """The rankings of a board for all moments from `start` up to `end`, worked out once."""
+
+    __slots__ = ("_plain", "_scoped", "_slices", "board", "board_id", "end", "names", "spans", "start", "wholes")
+
+    def __init__(self, live: LiveBoard, moment: int) -> None:
+        self.board_id = live.id
+        self.board = live.board
+        self.names = live.board.segments
+        periods = live.board.periods
+        self.spans = tuple(span for name in periods if (span := span_at(live.board, name, moment)) is not None)
+        if len(self.spans) == len(periods):
+            self.start, self.end = max(s.start for s in self.spans), min(s.end for s in self.spans)
+        else:
+            # Between two seasons there is no span to tell how long that lasts.
+            self.start, self.end = moment, moment + 1
+        self.wholes = tuple(Ranking(live.id, span.window, span.id, "") for span in self.spans)
+        self._plain = RankingRoute(self.spans, self.wholes, (0,) * len(self.wholes), len(self.wholes))
+        self._slices = live.slices
+        self._scoped = live.scoped
+
+    def route(self, segments: Mapping[str, str] | None, scope: Scope | None = None) -> RankingRoute:
+        """Return the rankings in which an event counts. Segments, and windows of a scope, that the board does not have are passed over."""
+        if scope is not None:
+            return self._scoped_route(segments, scope)
+        if not segments:
+            return self._plain
+        rankings = self.wholes
+        for slice_ in segments.items():
+            if slice_[0] in self.names:
+                rankings += self._slices.get((self, slice_)) or self._remember(slice_)
+        return RankingRoute(self.spans, rankings, (0,) * len(rankings), len(self.wholes))
+
+    def _scoped_route(self, segments: Mapping[str, str] | None, scope: Scope) -> RankingRoute:
+        """Return the same for an event that does not count everywhere: of its route, what lies within the scope."""
+        if not segments and (known := self._scoped.get((self, scope))) is not None:
+            return known
+        # An event that counts in one slice alone need not be in it otherwise.
+        name, colon, value = (scope.segment or "").partition(":")
+        route = self.route({name: value} if colon else segments)
+        rankings = [ranking for ranking in route.rankings if ranking.window in scope.windows and scope.segment in (None, ranking.segment)]
+        spans = tuple([span for span in self.spans if span.window in scope.windows])
+        wholes = len([ranking for ranking in rankings if not ranking.segment])
+        found = RankingRoute(spans if rankings else (), tuple(rankings), (0,) * len(rankings), wholes)
+        return found if segments else self._scoped.put((self, scope), found, bytes_of(scope) + bytes_of(found))
+
+    def _remember(self, slice_: tuple[str, str]) -> tuple[Ranking, ...]:
+        label = f"{slice_[0]}:{slice_[1]}"
+        wholes = {key for span in self.spans for key in self._keys(span, "")}
+        for span in self.spans:
+            if (key := next((key for key in self._keys(span, label) if key in wholes), None)) is not None:
+                raise InvalidSegment(
+                    f"segment {slice_[0]} = {slice_[1]!r} cannot be used on board {self.board.name!r}: its ranking would have the key "
+                    f"{key!r}, which is that of the whole"
+                )
+        rankings = tuple(Ranking(self.board_id, span.window, span.id, label) for span in self.spans)
+        return self._slices.put((self, slice_), rankings, bytes_of(rankings))
+
+    def _keys(self, span: Span, segment: str) -> list[str]:
+        """Return the keys that a ranking has, or will have."""
+        live = live_key_of(self.board, span.window, segment)
+        return [key_of(self.board, span, segment), *([live] if live is not None else [])]
+
+
+class LiveBoard:
+    """A board that takes scores."""
+
+    def __init__(self, record: BoardRecord, catalog: Catalog | None = None) -> None:
+        self.record = record
+        self.catalog = catalog
+        self.id, self.version, self.board, self.semantics_version = record
+        self.name = self.board.name
+        #: Whether nothing is taken, and nothing shown, that is not in the engine.
+        self.is_strong = self.board.consistency == "strong"
+        #: How long rankings of a window are kept after their last score, where that is limited (milliseconds).
+        self.ttls = self.board.ttls_ms
+        self.half_life = self.board.half_life
+        #: What the times of updates are cut to: not at all where the order of events matters.
+        self._step = 1 if self.board.is_ordered else self.board.resolution_ms
+        #: Whether a score, or an amount, depends on no score that there is, and counts on no other board; and the boards on which it does.
+        self.is_simple = not self.board.needs_current_score("score") and not self.board.also
+        self.adds_simply = not self.board.needs_current_score("increment") and not self.board.also
+        self.alone = (self,)
+        #: Whether the scores that changes make of others have to keep bounds of the board's own.
+        self.is_bounded = self.board.has_bounds and self.board.adds_up and self.half_life is None
+        #: Whether scores are shown as they are stored.
+        self.is_plain = not self.board.decimals and self.half_life is None
+        #: Whether its rankings are about to begin anew: what is the difference to a score now is not so then.
+        self.is_resetting = False
+        self._positions: ByteCache[int, CalendarPosition] = ByteCache(POSITIONS_BYTES)
+        #: The rankings of segment values at calendar positions.
+        self.slices: ByteCache[tuple[CalendarPosition, tuple[str, str]], tuple[Ranking, ...]] = ByteCache(SLICES_BYTES)
+        #: The routes, at calendar positions, of events without segments that count in some windows only.
+        self.scoped: ByteCache[tuple[CalendarPosition, Scope], RankingRoute] = ByteCache(SLICES_BYTES)
+        #: What `expiries` told last, and of what.
+        self._expiries: tuple[RankingRoute | None, int, tuple[int, ...]] = None, 0, ()
+
+    @property
+    def accepts_from(self) -> int:
+        """The time from which on it takes scores: what was before is folded, and dropped."""
+        return 0 if self.catalog is None else self.catalog.accepts_from.get(self.id, 0)
+
+    @property
+    def grace_ms(self) -> int:
+        """How long after a window's end scores of it may still come: a roll-up's do as long as those of its parts."""
+        parts = [] if self.catalog is None else [self.catalog[name].board.grace_ms for name in self.board.made_from]
+        return max([self.board.grace_ms, *parts])
+
+    @property
+    def closed(self) -> Mapping[str, int]:
+        """Up to which end its windows are closed, by their names, whatever the clock says."""
+        return _NONE if self.catalog is None else self.catalog.closed.get(self.id, _NONE)
+
+    def shown_at(self, now: int) -> Callable[[int], Score]:
+        """Return how scores that an engine keeps are shown at a moment."""
+        shown, half_life = self.board.shown, self.half_life
+        return shown if half_life is None else lambda level: shown(half_life.score(level, now))
+
+    def position(self, moment: int) -> CalendarPosition:
+        """Return what the calendar says of a moment."""
+        hour = moment // HOUR
+        found = self._positions.get(hour)
+        if found is None or not found.start <= moment < found.end:
+            found = CalendarPosition(self, moment)
+            self._positions.put(hour, found, POSITION_BYTES + bytes_of(found.spans) + bytes_of(found.wholes))
+        return found
+
+    def route(self, moment: int, segments: Mapping[str, str] | None, scope: Scope | None = None) -> RankingRoute:
+        """Return the rankings in which an event of that moment counts: the one function that says so."""
+        return self.position(moment).route(segments, scope)
+
+    def rankings_of(self, event: Event) -> tuple[Ranking, ...]:
+        """Return the rankings in which an event counts."""
+        return self.route(event.at, event.segments, event.scope).rankings
+
+    def update(self, event: Event, ranked: bool = False) -> Update:
+        """Return an event as an engine sees it."""
+        return self.update_on(self.route(event.at, event.segments, event.scope), event, ranked)
+
+    def update_on(self, route: RankingRoute, given: Given, ranked: bool) -> Update:
+        """Return what an engine has to do in the rankings of a route for what a player was given, but for those that have left it."""
+        amount, at, received = given.amount, given.at, given.received
+        if self.catalog is not None and (archived := self.catalog.archived.get(self.id)) and at < archived.latest_end:
+            route = self._kept(route)
+        if self.half_life is not None:
+            amount = self.half_life.level(amount, at)
+        expiries = self.expiries(route, received)
+        at -= at % self._step
+        # What an amount has made of the best score is a score to an engine.
+        kind = "score" if given.kind == "raise" else given.kind
+        return made_update((given.player, kind, amount, at, received, route.rankings, route.wholes, expiries, ranked))
+
+    def _kept(self, route: RankingRoute) -> RankingRoute:
+        gone = [ranking.window for ranking in route.rankings if self.is_retired(ranking)]
+        if not gone:
+            return route
+        rankings = tuple([ranking for ranking in route.rankings if ranking.window not in gone])
+        spans = tuple([span for span in route.spans if span.window not in gone])
+        return RankingRoute(spans, rankings, (0,) * len(rankings), len(spans) if route.wholes else 0)
+
+    def retirement(self, ranking: Ranking) -> int:
+        """Return when a ranking whose window is archived leaves the engine; 0: it stays, or is not archived yet."""
+        archived = None if self.catalog is None else self.catalog.archived.get(self.id)
+        after = self.board.archived_ms.get(ranking.window)
+        if archived is None or after is None or ranking.window_id not in archived.ids.get(ranking.window, ()):
+            return 0
+        return span_of(self.board, ranking.window, ranking.window_id).end + max(after, self.grace_ms)
+
+    def is_retired(self, ranking: Ranking) -> bool:
+        """Return whether a ranking has left the engine for good: it is read from its archive, whatever is backfilled."""
+        return self.catalog is not None and 0 < self.retirement(ranking) <= self.catalog.clock()
+
+    def expiries(self, route: RankingRoute, received: int) -> tuple[int, ...]:
+        """Return when each ranking of a route may be dropped after an event that came at `received`; 0: never."""
+        if not self.ttls:
+            return route.never
+        known_route, known_received, found = self._expiries
+        # Nearly all events of a group have come in the same millisecond.
+        if known_route is not route or known_received != received:
+            once = tuple([self.expiry(span, received) for span in route.spans])
+            found = once * (len(route.rankings) // len(once)) if once else ()
+            self._expiries = route, received, found
+        return found
+
+    def expiry(self, span: Span, received: int) -> int:
+        """Return when a window's rankings may be dropped after an event that came at `received`; 0: never."""
+        ttl = self.ttls.get(span.window)
+        if ttl is None:
+            return 0
+        # all_time never ends: only its last score counts.
+        return received + ttl if span.end == FOREVER else max(received + ttl, span.end + self.board.grace_ms)
+
+    def ranking(self, window: str | None, window_id: str | None, segment: str | None, now: int) -> Ranking:
+        """Return the ranking that a reader names; without names, the whole of the first window as it is now."""
+        if window is None and window_id is None and segment is None:
+            wholes = self.position(now).wholes
+            if wholes and wholes[0].window == self.board.first_window:
+                return wholes[0]
+        name = window or self.board.first_window
+        if name not in self.board.periods:
+            raise UnknownWindow(f"board {self.name!r} has no window {name!r}: it has {', '.join(self.board.periods)}")
+        if segment is not None:
+            self._check_segment(segment)
+        if window_id is None:
+            for span in self.position(now).spans:
+                if span.window == name:
+                    return Ranking(self.id, name, span.id, segment or "")
+            raise UnknownWindow(f"board {self.name!r} has no season now: name one with window_id")
+        return Ranking(self.id, name, span_of(self.board, name, window_id).id, segment or "")
+
+    def _check_segment(self, segment: str) -> None:
+        name, colon, value = segment.partition(":")
+        if name not in self.board.segments:
+            known = ", ".join(self.board.segments) or "none"
+            raise UnknownSegment(f"board {self.name!r} has no segment {name!r}: it has {known}")
+        if not colon or not value or not value.isprintable():
+            raise UnknownSegment(f"segment {segment!r} names no printable value: write it as '{name}:value'")
+
+
+class ArchivedWindows(NamedTuple):
+    """The windows of a board that are archived: their ids by name, and the end of the latest."""
+
+    ids: dict[str, set[str]]
+    latest_end: int
+
+
+def archived_windows(board: Board, ids: dict[str, set[str]]) -> ArchivedWindows:
+    """Return the archived windows of a board. Ids that its calendar does not have are left out. O(ids)."""
+    latest = 0
+    for window, own in ids.items():
+        for window_id in own if window in board.periods else ():
+            with suppress(UnknownWindow):
+                latest = max(latest, span_of(board, window, window_id).end)
+    return ArchivedWindows(ids, latest)
+
+
+class Catalog:
+    """All live boards by name."""
+
+    def __init__(self, clock: Callable[[], int] = lambda: 0, max_boards: int = DEFAULT_CAPS.boards) -> None:
+        self.clock = clock
+        #: How many there may be.
+        self.max_boards = max_boards
+        #: The windows of boards that are archived, by the board's number.
+        self.archived: dict[int, ArchivedWindows] = {}
+        #: Changes whenever the ledger has noted another one.
+        self.archived_version = b""
+        self._boards: dict[str, LiveBoard] = {}
+        #: The roll-ups that are made from each board that has some.
+        self._rollups: dict[str, list[LiveBoard]] = {}
+        #: The time from which on boards take scores, by their numbers, where earlier events are dropped.
+        self.accepts_from: dict[int, int] = {}
+        #: Up to which end the windows of boards are closed, by the board's number and the window's name.
+        self.closed: dict[int, dict[str, int]] = {}
+
+    def __iter__(self) -> Iterator[LiveBoard]:
+        return iter(sorted(self._boards.values(), key=lambda live: live.name))
+
+    def __getitem__(self, name: str) -> LiveBoard:
+        try:
+            return self._boards[name]
+        except KeyError:
+            raise UnknownBoard(f"there is no board {name!r}: define it in keepscore.toml or with PUT /v1/boards/{{board}}") from None
+
+    def get(self, name: str) -> LiveBoard | None:
+        """Return the board of that name, if there is one."""
+        return self._boards.get(name)
+
+    def put(self, record: BoardRecord) -> LiveBoard:
+        """Let a definition take effect."""
+        old = self._boards.get(record.board.name)
+        live = self._boards[record.board.name] = LiveBoard(record, self)
+        if live.board.is_rollup or (old is not None and old.board.is_rollup):
+            self._find_rollups()
+        return live
+
+    def _find_rollups(self) -> None:
+        self._rollups = {}
+        for live in self:
+            for name in live.board.made_from:
+                self._rollups.setdefault(name, []).append(live)
+
+    def rollups(self, live: LiveBoard) -> list[LiveBoard]:
+        """Return the boards that are made from a board."""
+        return self._rollups.get(live.name, [])
+
+    def remove(self, name: str) -> None:
+        """Forget a board."""
+        if self._boards.pop(name).board.is_rollup:
+            self._find_rollups()
+
+    def is_strong(self, live: LiveBoard) -> bool:
+        """Return whether a board, or one to which its submissions are sent on, is strong."""
+        return live.is_strong or any(linked.is_strong for linked in self.links(live))
+
+    def links(self, live: LiveBoard) -> list[LiveBoard]:
+        """Return the boards that get a board's submissions, too. One that was deleted since is passed over."""
+        return [self._boards[name] for name in live.board.also if name in self._boards]
+
+
+def check_links(board: Board, boards: Mapping[str, Board]) -> None:
+    """Refuse a board whose `also` does not fit the boards that there are."""
+    for name in board.also:
+        other = boards.get(name)
+        problem = None
+        if other is None:
+            problem = f"there is no board {name!r}"
+        elif other.decimals != board.decimals:
+            problem = f"board {name!r} has decimals = {other.decimals}, and this one {board.decimals}"
+        elif other.is_rollup:
+            problem = f"board {name!r} is a roll-up, which takes no scores"
+        elif board.takes_increments and not other.takes_increments:
+            hint = ": give it increments = true" if other.resolves_increments and other.order == "desc" and other.decay is None else ""
+            problem = f"board {name!r} is a {other.operator!r} board, which takes no increments, as this one does{hint}"
+        if problem:
+            raise InvalidBoard(f"board {board.name!r}: also = {board.also} cannot be used; {problem}")

@@ -1,0 +1,166 @@
+"""Rankings as they stood at some moment: the fold of the events that had come by then.
+
+It costs O(all events of the board) whatever the moment, and O(players) memory. So there is one at a time, some may wait, and the event
+loop gets its turn between small chunks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from heapq import nlargest, nsmallest
+
+from keepscore.domain.durations import time_of
+from keepscore.domain.ordered_fold import OrderedFold
+from keepscore.domain.ordering import KeyCodec, Ranks, Row, number_rows
+from keepscore.domain.results.standings import Standing, Top
+from keepscore.domain.scoring import Event, State, amount_of, cut, fold_all, fold_for
+from keepscore.domain.values import moment_of
+from keepscore.domain.windows import Span, span_at
+from keepscore.errors import InvalidField, InvalidTime, NotKept, Overloaded, UnknownWindow
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.openings import expiry_in, names_in, pasts_of, said
+from keepscore.projection.sequence import events_of
+from keepscore.reading.view import check_limit, rank_kind
+from keepscore.storage.engines.base import Ranking
+from keepscore.storage.ledgers.base import Ledger
+from keepscore.storage.ledgers.openings import Opening
+from keepscore.storage.ledgers.slots import Slot
+
+__all__ = ["AsOf"]
+
+#: Events that are folded without a pause.
+CHUNK_EVENTS = 500
+#: Questions that may wait for their turn.
+MAX_WAITING = 8
+
+
+class AsOf:
+    """Answers how rankings stood, one question at a time."""
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], int], names: Mapping[str, str]) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._names = names
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    async def top(self, live: LiveBoard, at: datetime | str, limit: int, window: str | None, segment: str | None, rank: str | None) -> Top:
+        """Return the first players of a ranking as it stood. O(events of the board)."""
+        check_limit(limit)
+        moment = self._moment(at)
+        if live.board.is_rollup:
+            raise InvalidField(f"board {live.name!r} is a roll-up and has no events: ask for {', '.join(live.board.made_from)} instead")
+        ranking = _ranking_at(live, window, segment, moment)
+        numbering = rank_kind(live.board, rank)
+        if self._waiting > MAX_WAITING:
+            raise Overloaded(f"{self._waiting} questions about the past are waiting, and one is answered at a time: try again later")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                states = await self._fold(live, ranking, moment)
+                rows = await asyncio.to_thread(_first, live, states, limit)
+        finally:
+            self._waiting -= 1
+        shown, name = live.shown_at(moment), self._names.get
+        standings = [
+            Standing(number, player, name(player), shown(score), time_of(since), 0)
+            for number, (player, score, since) in zip(number_rows(numbering, Ranks(1, 1, 1), rows), rows, strict=True)
+        ]
+        return Top(live.name, ranking.window, ranking.window_id, ranking.segment or None, len(states), time_of(moment), standings, None)
+
+    def _moment(self, at: datetime | str) -> int:
+        moment, now = moment_of(at), self._clock()
+        # The present, to the microsecond, may have been rounded up.
+        if moment > now + 1:
+            raise InvalidTime(f"at = {str(at)!r} lies in the future: it is {time_of(now).isoformat(timespec='seconds')}")
+        return min(moment, now)
+
+    async def _fold(self, live: LiveBoard, ranking: Ranking, moment: int) -> dict[str, State]:
+        board, fold = live.board, fold_for(live.board)
+        span = span_at(board, ranking.window, moment)
+        assert span is not None, "the ranking is one of the moment"
+        opening = await self._ledger.openings.current(live.id)
+        if opening is not None and span.start < opening.at and moment < opening.received:
+            raise NotKept(
+                f"how board {live.name!r} stood at {said(moment)} is not known any more: events that came before {said(opening.received)} "
+                "are folded and dropped (keep_events); ask for a later moment"
+            )
+        states, expiry = await self._opened(live, ranking, opening)
+        counts = _counting(live, ranking, span, moment, opening)
+        ordered = OrderedFold(board, states) if board.is_ordered else None
+        if ordered is not None:
+            for player, state in list(states.items()):
+                ordered.begin_with(player, state)
+        # A ranking whose time is over when an event comes begins anew with it.
+        began = 0
+        async for events in events_of(self._ledger, live, {}):
+            for start in range(0, len(events), CHUNK_EVENTS):
+                for event in events[start : start + CHUNK_EVENTS]:
+                    if not counts(event):
+                        continue
+                    if 0 < expiry <= event.received:
+                        states.clear()
+                        began, expiry = event.received, 0
+                        if ordered is not None:
+                            ordered.begin_anew()
+                    expiry = max(expiry, live.expiry(span, event.received))
+                    if ordered is not None:
+                        ordered.add(event)
+                    else:
+                        state = fold(states.get(event.player), event.kind, amount_of(board, event), cut(board, event.at))
+                        states[event.player] = state
+                await asyncio.sleep(0)
+        if 0 < expiry <= moment:
+            return {}
+        needs_restate = list(ordered.needs_restate & states.keys()) if ordered else []
+        for player, past in (await pasts_of(self._ledger, live, needs_restate)).items():
+            counted = [event for event in past.events if event.received >= began and counts(event)]
+            restated = fold_all(board, counted, None if began else past.states.get(ranking))
+            assert restated is not None, "a player with a late event has events"
+            states[player] = restated
+        if opening != await self._ledger.openings.current(live.id):
+            # What came to count meanwhile covers events that were folded, or others that were gone before.
+            return await self._fold(live, ranking, moment)
+        return states
+
+    async def _opened(self, live: LiveBoard, ranking: Ranking, opening: Opening | None) -> tuple[dict[str, State], int]:
+        """Return what dropped events have left of a ranking, and until when it stays."""
+        states: dict[str, State] = {}
+        names = await names_in(self._ledger, live, opening) if opening is not None else {}
+        slot = next((slot for slot, (name, _) in names.items() if name == ranking), None)
+        if opening is None or slot is None:
+            return states, 0
+        async for rows in self._ledger.openings.states(live.id, opening.number):
+            states |= {row.player: State(row.score, row.since) for row in rows if Slot(*row[1:4]) == slot}
+        return states, expiry_in(live, opening, names[slot][1])
+
+
+def _ranking_at(live: LiveBoard, window: str | None, segment: str | None, moment: int) -> Ranking:
+    """Return the ranking of the window that held a moment."""
+    try:
+        return live.ranking(window, None, segment, moment)
+    except UnknownWindow:
+        if (window or live.board.first_window) not in live.board.periods:
+            raise
+        raise UnknownWindow(f"board {live.name!r} had no season at that moment") from None
+
+
+def _counting(live: LiveBoard, ranking: Ranking, span: Span, moment: int, opening: Opening | None) -> Callable[[Event], bool]:
+    """Return a test of whether an event counts in a ranking, had come by a moment, and is not in an opening."""
+
+    def counts(event: Event) -> bool:
+        if event.received > moment or not span.start <= event.at < span.end or (opening is not None and opening.covers(event)):
+            return False
+        return ranking in live.rankings_of(event)
+
+    return counts
+
+
+def _first(live: LiveBoard, states: dict[str, State], limit: int) -> list[Row]:
+    """Return the first rows in order. In a thread: with a million players it takes a second, in which others get their turn."""
+    codec = KeyCodec(live.board)
+    keys: Iterable[bytes] = (codec.encode(player, *state) for player, state in states.items())
+    chosen = nlargest(limit, keys) if live.board.order == "desc" else nsmallest(limit, keys)
+    return [codec.decode(key) for key in chosen]

@@ -1,0 +1,398 @@
+"""All reads: which ranking is meant, what of it, and how its ranks are numbered."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
+from contextlib import suppress
+from decimal import Decimal
+from math import inf
+from typing import Any, NamedTuple, TypeVar
+
+from keepscore.caches import ENTRY_BYTES, ByteCache, bytes_of
+from keepscore.domain.boards import Score
+from keepscore.domain.durations import time_of
+from keepscore.domain.ordering import Place, Row, number_rows, percentile
+from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
+from keepscore.domain.values import check_player
+from keepscore.domain.windows import span_of
+from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, NotKept, UnknownPlayer
+from keepscore.projection.behind import Behind
+from keepscore.projection.changes import Changes
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.partial_rankings import HISTOGRAMS_BYTES, Histograms, KeptRankings, rankings_of
+from keepscore.projection.stores import Stores
+from keepscore.reading.archive import Past, past_for
+from keepscore.reading.cursors import Cursors
+from keepscore.reading.movement import Movement
+from keepscore.reading.present import EngineCare, Present
+from keepscore.reading.score_range import ALL_SCORES, ShownScores, range_of, range_page
+from keepscore.reading.view import MAX_OFFSET, MAX_RANK, View, check_estimated, check_limit, check_within, rank_kind, since_of
+from keepscore.storage.engines.base import Page, Ranking, Rankings
+from keepscore.storage.feeds.base import Feed
+
+__all__ = ["MAX_AROUND", "MAX_LOOKUP", "Reader"]
+
+#: Players above and below, each.
+MAX_AROUND = 500
+#: Players of one lookup.
+MAX_LOOKUP = 1000
+#: Views and tags that are remembered, in bytes; and about what a view takes beside its names.
+VIEWS_BYTES, TAGS_BYTES, VIEW_BYTES = 8 << 20, 4 << 20, 800
+#: Bytes for the versions of rankings. Where there are more, everything that readers remember becomes old.
+VERSIONS_BYTES = 64 << 20
+
+#: Incarnations of an engine that a read sees before it gives up.
+MAX_INCARNATIONS = 5
+
+T = TypeVar("T")
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count)
+
+
+class _Wanted(NamedTuple):
+    """Which page of a ranking: its place, and the scores of its players."""
+
+    limit: int
+    offset: int
+    #: The row behind which it begins; None: it begins at the offset.
+    after: Row | None
+    scores: ShownScores
+
+
+class Reader:
+    """Reads rankings. Each change of a ranking counts in its version, by which answers can be remembered."""
+
+    def __init__(self, stores: Stores, feed: Feed, secret: bytes, care: EngineCare, behind: Behind, changes: Changes) -> None:
+        self._catalog, self._ledger, self._engine, self._clock = stores
+        #: Whether other processes change rankings, too.
+        self._shared = stores.engine.is_shared
+        #: Sees that the engine has all of a board.
+        self._care = care
+        self.present = Present(stores.ledger, care, behind, changes)
+        self.cursors = Cursors(secret)
+        #: How often each ranking has changed, and what that takes: one that is forgotten makes all that is remembered old.
+        self._versions: dict[Ranking, int] = {}
+        self._versions_bytes = 0
+        self._tags: ByteCache[Ranking, bytes] = ByteCache(TAGS_BYTES)
+        # Versions start anew with the process, so that its tags must not be those of another.
+        self._instance = secrets.token_hex(4)
+        self._epoch = 0
+        #: Views by their names, and the moments from and until which the names mean them.
+        self._views: ByteCache[tuple[str | None, ...], tuple[int, int, View]] = ByteCache(VIEWS_BYTES)
+        #: Boards that are looked at whose scores decay or whose baselines change, by id.
+        self._ticking: set[int] = set()
+        self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
+        self._histograms: Histograms = ByteCache(HISTOGRAMS_BYTES)
+        self._movement = Movement(stores.ledger, stores.engine, stores.clock)
+        #: Names of players, by id.
+        self.names: dict[str, str] = {}
+        feed.listen(self._changed)
+        self._changes = changes
+        changes.listen(self._forget)
+
+    def _changed(self, rankings: Set[Ranking]) -> None:
+        versions = self._versions
+        for ranking in rankings:
+            if ranking not in versions:
+                self._versions_bytes += ENTRY_BYTES + bytes_of(ranking)
+            versions[ranking] = versions.get(ranking, 0) + 1
+            self._tags.pop(ranking)
+        if self._versions_bytes > VERSIONS_BYTES:
+            self._forget()
+
+    def name(self, player: str, name: str | None) -> None:
+        """Give a player a name from now on, or (None) none."""
+        if self.names.get(player) != name:
+            if name is None:
+                del self.names[player]
+            else:
+                self.names[player] = name
+            self._changes.announce()
+
+    def forget_names(self) -> None:
+        """Forget all names: the ledger may not have them any more."""
+        self.names.clear()
+        self._changes.announce()
+
+    def _forget(self) -> None:
+        """Make all that is remembered old."""
+        self._epoch += 1
+        self._versions.clear()
+        self._versions_bytes = 0
+        self._tags.clear()
+        self._views.clear()
+        self._ticking.clear()
+
+    def version(self, ranking: Ranking) -> tuple[int, int, int]:
+        """Return what changes whenever an answer from this ranking may.
+
+        That is every second where scores decay, movement is told, or others may change it unheard.
+        """
+        ticking = self._shared or ranking.board in self._ticking
+        return self._epoch, self._versions.get(ranking, 0), self._clock() // 1000 if ticking else 0
+
+    def tag(self, ranking: Ranking) -> bytes:
+        """Return the version as an HTTP entity tag, which no other process gives to anything else."""
+        tag = self._tags.get(ranking)
+        if tag is None or self._shared:
+            version = "-".join(map(str, self.version(ranking)))
+            tag = f'"{self._instance}-{version}-{ranking.window_id}"'.encode()
+            if ranking.board not in self._ticking:
+                self._tags.put(ranking, tag, len(tag))
+        return tag
+
+    async def shared(self, key: Hashable, ranking: Ranking, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what `make` gives, made once for all who ask for the same of a ranking's version at the same time."""
+        name = key, self.version(ranking)
+        under_way: asyncio.Future[T] | None = self._under_way.get(name)
+        if under_way is None:
+            under_way = asyncio.ensure_future(make())
+            self._under_way[name] = under_way
+            under_way.add_done_callback(lambda _: self._under_way.pop(name))
+        return await asyncio.shield(under_way)
+
+    def view(
+        self,
+        board: str,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> View:
+        """Return the view that a reader names; what is not named is the board's default and the present."""
+        now = self._clock()
+        key = board, window, window_id, segment, rank
+        known = self._views.get(key)
+        if known is not None and known[0] <= now < known[1]:
+            return known[2]
+        live = self._catalog[board]
+        if live.half_life is not None or live.board.movement is not None:
+            self._ticking.add(live.id)
+        numbering = rank_kind(live.board, rank)
+        ranking = live.ranking(window, window_id, segment, now)
+        labels = live.name, ranking.window, ranking.window_id, ranking.segment or None
+        # It stays like that as long as the view is remembered: no window of the board ends within a calendar position.
+        ended = window_id is not None and span_of(live.board, ranking.window, ranking.window_id).end <= now
+        view = View(live, ranking, numbering, labels, live.is_strong, ended)
+        position = live.position(now)
+        self._views.put(key, (position.start, position.end, view), VIEW_BYTES + bytes_of(ranking))
+        return view
+
+    # -- reads ----------------------------------------------------------------------------------------------------------
+
+    async def top(self, view: View, limit: int = 100, offset: int = 0, cursor: str | None = None, scores: ShownScores = ALL_SCORES) -> Top:
+        """Return a page of the ranking, by offset or behind a cursor; of those with some scores only. O(log N + limit)."""
+        check_limit(limit)
+        check_within("offset", offset, 0, MAX_OFFSET)
+        if cursor is not None and offset:
+            raise InvalidPage("give offset or cursor, not both")
+        # A bound that is no score is refused wherever the answer comes from.
+        range_of(view.live, scores, None)
+        wanted = _Wanted(limit, offset, None if cursor is None else self.cursors.opened(view.ranking, cursor), scores)
+        read = self._top if scores == ALL_SCORES else self._top_within
+        return await self._read(view, lambda source: read(source, view, wanted))
+
+    async def _top(self, source: Rankings, view: View, wanted: _Wanted) -> Top:
+        if wanted.after is None:
+            page = await source.page(view.ranking, wanted.offset, wanted.limit, view.rank)
+        else:
+            page = await source.page_after(view.ranking, wanted.after, wanted.limit, view.rank)
+        return await self._top_of(source, view, page, self._has_more(source, page))
+
+    async def _top_within(self, source: Rankings, view: View, wanted: _Wanted) -> Top:
+        """Return the same of players with some scores. Their ranks are those among all players."""
+        scores = range_of(view.live, wanted.scores, None if source.is_final else self._clock())
+        if wanted.after is None:
+            page = await range_page(source, view, scores, wanted.offset, wanted.limit)
+        else:
+            page = await source.page_after(view.ranking, wanted.after, wanted.limit, view.rank)
+        more = self._has_more(source, page) and scores.holds(page.rows[-1].score)
+        if more:
+            # The next row may be the first that lies outside.
+            more = any(scores.holds(row.score) for row in (await source.page_after(view.ranking, page.rows[-1], 1)).rows)
+        answer = await self._top_of(source, view, page, more)
+        answer.standings = [one for one, row in zip(answer.standings, page.rows, strict=True) if scores.holds(row.score)]
+        return answer
+
+    @staticmethod
+    def _has_more(source: Rankings, page: Page) -> bool:
+        return bool(page.rows) and page.first.unique - 1 + len(page.rows) < min(page.total, source.last_rank)
+
+    async def _top_of(self, source: Rankings, view: View, page: Page, more: bool) -> Top:
+        return Top(
+            *view.labels,
+            page.total,
+            time_of(self._clock()),
+            await self._standings(source, view, page),
+            self.cursors.sealed(view.ranking, page.rows[-1]) if more else None,
+        )
+
+    def player_now(self, view: View, player: str) -> PlayerPlace | None:
+        """Return where a player stands, if that can be told without waiting for anything: the hottest read. O(log N)."""
+        instant = self._engine.instant
+        if view.ended or not self.present.is_complete or instant is None or view.live.board.is_partial:
+            return None
+        return self._placed(self._engine, view, player, instant.place_now(view.ranking, player), [])
+
+    async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
+        """Return where a player stands, with some above and below. O(log N + around)."""
+        if around:
+            check_within("around", around, 0, MAX_AROUND)
+        return await self._read(view, lambda source: self._player(source, view, player, around))
+
+    async def _player(self, source: Rankings, view: View, player: str, around: int) -> PlayerPlace:
+        place = await source.place(view.ranking, player, view.rank)
+        near = await self._near(source, view, place.unique, around) if around and place is not None else []
+        return self._placed(source, view, player, place, near)
+
+    def _placed(self, source: Rankings, view: View, player: str, place: Place | None, near: list[Standing]) -> PlayerPlace:
+        """Return where a player stands. It is the hottest answer: written out, field by field."""
+        board, window, window_id, segment = view.labels
+        live, rank = view.live, view.rank
+        if place is None:
+            check_player(player)
+            where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
+            kept = f", of which only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
+            raise UnknownPlayer(f"player {player!r} is not ranked on board {live.name!r} ({where}){kept}")
+        unique, standard, dense, total, since = place.unique, place.standard, place.dense, place.total, place.since
+        answer = PlayerPlace(
+            board,
+            window,
+            window_id,
+            segment,
+            player,
+            self.names.get(player),
+            unique if rank == "unique" else standard if rank == "standard" else dense,
+            place.score if live.is_plain else self._shown(source, live)(place.score),
+            since_of(since),
+            percentile(unique, total),
+            total,
+            RankNumbers(unique, standard, dense or None),
+            near,
+        )
+        if place.error is not None:
+            check_estimated(rank)
+            answer.approximate, answer.error = True, place.error
+        return answer
+
+    async def around(self, view: View, rank: int, around: int = 50) -> Around:
+        """Return the players from `around` above a rank to `around` below it. O(log N + around)."""
+        check_within("rank", rank, 1, MAX_RANK)
+        check_within("around", around, 0, MAX_AROUND)
+        return await self._read(view, lambda source: self._around(source, view, rank, around))
+
+    async def _around(self, source: Rankings, view: View, rank: int, around: int) -> Around:
+        standings = await self._near(source, view, rank, around)
+        total = (await source.page(view.ranking, 0, 0)).total
+        return Around(*view.labels, rank, total, standings)
+
+    async def _near(self, source: Rankings, view: View, unique: int, around: int) -> list[Standing]:
+        first = max(0, unique - 1 - around)
+        page = await source.page(view.ranking, first, unique + around - first, view.rank)
+        return await self._standings(source, view, page)
+
+    async def lookup(self, view: View, players: Sequence[str]) -> Lookup:
+        """Return some players, in the order of their ranks. O(log N) each."""
+        if not 1 <= len(players) <= MAX_LOOKUP:
+            raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
+        wanted = list(dict.fromkeys(check_player(player) for player in players))
+        return await self._read(view, lambda source: self._lookup(source, view, wanted))
+
+    async def _lookup(self, source: Rankings, view: View, wanted: Sequence[str]) -> Lookup:
+        places = await source.places(view.ranking, wanted, view.rank)
+        found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
+        found.sort(key=lambda pair: pair[0].unique)
+        shown = self._shown(source, view.live)
+        standings = [
+            Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), since_of(p.since), 0) for p, player in found
+        ]
+        for standing, (place, _) in zip(standings, found, strict=True):
+            if place.error is not None:
+                check_estimated(view.rank)
+                standing.approximate, standing.error = True, place.error
+        missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
+        if view.live.board.movement is not None:
+            await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
+        total = found[0][0].total if found else (await source.page(view.ranking, 0, 0)).total
+        return Lookup(*view.labels, total, standings, missing)
+
+    async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
+        """Count the players who are shown with a score from `low` to `high`. O(log N)."""
+        shown = ShownScores(low, high)
+        range_of(view.live, shown, None)
+        return await self._read(view, lambda source: self._count(source, view, shown))
+
+    async def _count(self, source: Rankings, view: View, shown: ShownScores) -> Count:
+        lowest, highest = range_of(view.live, shown, None if source.is_final else self._clock())
+        if not isinstance(source, KeptRankings):
+            return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
+        count, error = await source.count_within(view.ranking, lowest, highest)
+        answer = Count(*view.labels, *shown, count)
+        if error:
+            answer.approximate, answer.error = True, error
+        return answer
+
+    async def _read(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+        """Return an answer from where it is found: an archive, the engine, or the ledger's checkpoint."""
+        if view.ended:
+            return await self._past(view, read)
+        return await self.present.read(view.live, lambda: self._strongly(view, read) if view.strong else read(self._source(view)), read)
+
+    async def _strongly(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+        """Return an answer from an engine that has all that was acknowledged, though another server may have replaced the last."""
+        for _ in range(MAX_INCARNATIONS):
+            incarnation = await self._care.assured(view.live)
+            try:
+                answer = await read(self._source(view))
+                if self._engine.incarnation == incarnation:
+                    return answer
+            except UnknownPlayer:
+                if self._engine.incarnation == incarnation:
+                    raise
+        raise EngineUnavailable("one server after the other takes the place of the engine's: try again")
+
+    async def _past(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+        """Return an answer about a window that has ended: from the archive, which is final and says so; else from the engine.
+
+        Of players who were not archived, because only the first were, the engine may still know.
+        """
+        try:
+            past = await past_for(self._ledger, view.live.board, view.ranking)
+        except LedgerUnavailable:
+            if (await self._engine.page(view.ranking, 0, 0)).total:
+                return await self.present.read(view.live, lambda: read(self._source(view)), read)
+            raise LedgerUnavailable("the ledger, where closed windows are archived, does not answer: try again later") from None
+        if past is None:
+            return await self.present.read(view.live, lambda: read(self._source(view)), read)
+        with suppress(NotKept):
+            return _archived(past, await read(past.strict))
+        with suppress(EngineUnavailable, NotKept, InvalidPage):
+            if not view.live.is_retired(view.ranking) and (await self._engine.page(view.ranking, 0, 0)).total:
+                return await read(self._source(view))
+        return _archived(past, await read(past))
+
+    def _source(self, view: View) -> Rankings:
+        return rankings_of(self._engine, self._ledger, view.live, self._histograms)
+
+    # -- parts ----------------------------------------------------------------------------------------------------------
+
+    async def _standings(self, source: Rankings, view: View, page: Page) -> list[Standing]:
+        ranks = number_rows(view.rank, page.first, page.rows)
+        shown, name = self._shown(source, view.live), self.names.get
+        standings = [
+            Standing(rank, player, name(player), shown(score), since_of(since), 0)
+            for rank, (player, score, since) in zip(ranks, page.rows, strict=True)
+        ]
+        if view.live.board.movement is not None:
+            await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
+        return standings
+
+    def _shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
+        return live.board.shown if source.is_final else live.shown_at(self._clock())
+
+
+def _archived(past: Past, answer: A) -> A:
+    answer.archived = True
+    answer.as_of = time_of(past.archive.taken)
+    return answer

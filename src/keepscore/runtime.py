@@ -1,0 +1,289 @@
+"""Composition: every part of one process, by name, built in one place.
+
+Parts are built from the bottom up, each from parts that are there already. Where two would need each other, both know a third that was
+made before them: `changes` (remembered answers are old), `behind` (boards whose scores wait for the engine), `bases` (which checkpoint
+rankings rest on), `identity` (the writer number), `write_pause`. What the write path needs of other rooms is a protocol
+(`writing/protocols.py`), and is wired here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from keepscore.access.environments import LIVE
+from keepscore.access.keys import Keys
+from keepscore.access.play_tokens import PlayTokens
+from keepscore.access.playing import Plays
+from keepscore.domain.boards import Board
+from keepscore.domain.caps import DEFAULT_CAPS, Caps
+from keepscore.lifecycle.administration import Administration
+from keepscore.lifecycle.definitions import Definitions
+from keepscore.lifecycle.jobs.checkpoints import Checkpoints
+from keepscore.lifecycle.jobs.upkeep import CatchingUp
+from keepscore.lifecycle.keeper import Keeper
+from keepscore.lifecycle.parts import JobParts
+from keepscore.lifecycle.readiness import Readiness
+from keepscore.lifecycle.rebuild import Rebuilds
+from keepscore.lifecycle.relearning import Relearning
+from keepscore.lifecycle.vitals import VitalSigns
+from keepscore.players.profiles import Players
+from keepscore.projection.adoption import Adoption
+from keepscore.projection.behind import Behind
+from keepscore.projection.changes import Changes
+from keepscore.projection.checkpoint_bases import CheckpointBases
+from keepscore.projection.homes import open_engine
+from keepscore.projection.live_boards import Catalog
+from keepscore.projection.restate import Restater
+from keepscore.projection.stores import Stores
+from keepscore.reading.history import History
+from keepscore.reading.names import Names
+from keepscore.reading.reader import Reader
+from keepscore.storage.engines.base import RankingEngine
+from keepscore.storage.feeds.base import Feed
+from keepscore.storage.ledgers.base import Ledger
+from keepscore.writing.applier import Applier
+from keepscore.writing.catching_up import CatchUp
+from keepscore.writing.engine_checks import EngineChecks
+from keepscore.writing.healing import Healing
+from keepscore.writing.idempotency import Claims, Retries
+from keepscore.writing.identity import Identity
+from keepscore.writing.imports import Imports
+from keepscore.writing.ledger_watch import LedgerWatch
+from keepscore.writing.numbers import Numbers
+from keepscore.writing.parts import WriteParts
+from keepscore.writing.queue import RequestQueue
+from keepscore.writing.receipts import Receipts
+from keepscore.writing.recorder import Recorder
+from keepscore.writing.segment_cap import SegmentCap
+from keepscore.writing.spool import Spool
+from keepscore.writing.submissions import Submissions
+from keepscore.writing.under_way import UnderWay
+from keepscore.writing.write_pause import WritePause
+from keepscore.writing.writer import Writer
+
+__all__ = ["KEEP_KEYS_MS", "KeeperMode", "Runtime", "RuntimeSettings", "build_runtime"]
+
+#: Milliseconds for which idempotency keys are remembered: seven days.
+KEEP_KEYS_MS = 7 * 86_400_000
+
+#: Whether the keeper does its jobs by itself, or only when it is asked to (`lb.admin.run_keeper()`, `runtime.keeper.job(…)`).
+KeeperMode = Literal["automatic", "manual"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuntimeSettings:
+    """What a process needs to know when it starts."""
+
+    #: Boards beside those that the ledger knows.
+    boards: Sequence[Board] = ()
+    #: Milliseconds for which idempotency keys are remembered.
+    keep_keys_ms: int = KEEP_KEYS_MS
+    #: Milliseconds for which events are kept before they are folded and dropped; None: for ever.
+    keep_events_ms: int | None = None
+    keeper: KeeperMode = "automatic"
+    #: The environment whose API keys are created and known.
+    environment: str = LIVE
+    #: How many boards and segment values there may be.
+    caps: Caps = DEFAULT_CAPS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Runtime:
+    """The parts of one process."""
+
+    settings: RuntimeSettings
+    # What everything rests on.
+    clock: Callable[[], int]
+    ledger: Ledger
+    engine: RankingEngine
+    feed: Feed
+    catalog: Catalog
+    # What several parts know.
+    changes: Changes
+    behind: Behind
+    bases: CheckpointBases
+    identity: Identity
+    write_pause: WritePause
+    # From the ledger to the engine.
+    adoption: Adoption
+    watch: LedgerWatch
+    restater: Restater
+    healing: Healing
+    spool: Spool
+    # The way in.
+    retries: Retries
+    claims: Claims
+    numbers: Numbers
+    receipts: Receipts
+    recorder: Recorder
+    applier: Applier
+    writer: Writer
+    catch_up: CatchUp
+    submissions: Submissions
+    imports: Imports
+    # Who may do what.
+    plays: Plays
+    keys: Keys
+    # The way out.
+    reader: Reader
+    names: Names
+    history: History
+    # What happens with time.
+    definitions: Definitions
+    checkpoints: Checkpoints
+    rebuilds: Rebuilds
+    keeper: Keeper
+    admin: Administration
+    players: Players
+    readiness: Readiness
+    vitals: VitalSigns
+
+    async def start(self) -> None:
+        """Load all boards, and begin to take submissions and to look after things."""
+        await self.definitions.load()
+        if not self.definitions.unloaded:
+            await self.spool.drain()
+        await self.names.learn()
+        self.writer.start()
+        if self.settings.keeper == "automatic":
+            self.keeper.start()
+
+    async def stop(self, deadline: float | None = None) -> None:
+        """Finish what is under way, by a `deadline` of the loop's clock, and close everything."""
+        await self.claims.stop(deadline)
+        await self.writer.stop(deadline)
+        await self.keeper.stop(deadline)
+        await self.close()
+
+    async def close(self) -> None:
+        """Close feed, engine and ledger, whatever is under way."""
+        await self.feed.close()
+        await self.engine.close()
+        await self.ledger.close()
+
+
+async def build_runtime(
+    *, ledger: Ledger, engine: RankingEngine, feed: Feed, clock: Callable[[], int], settings: RuntimeSettings
+) -> Runtime:
+    """Open ledger, engine and feed, and build all parts on them. Close all three where that fails; `start` does the rest."""
+    number = await ledger.open(clock())
+    try:
+        secret = await ledger.marks.secret()
+        await open_engine(ledger, engine, hashlib.sha256(secret).hexdigest()[:12])
+        await feed.open()
+        identity = Identity(number, ledger, engine, clock)
+        await identity.make_unused()
+        await identity.fill_reserve()
+    except BaseException:
+        await feed.close()
+        await engine.close()
+        await ledger.close()
+        raise
+    catalog = Catalog(clock, settings.caps.boards)
+    stores = Stores(catalog, ledger, engine, clock)
+    is_shared = engine.is_shared
+
+    changes = Changes()
+    behind = Behind(catalog, changes)
+    bases = CheckpointBases()
+    write_pause = WritePause()
+
+    adoption = Adoption(stores, changes)
+    watch = LedgerWatch(stores)
+    restater = Restater(catalog, ledger, engine)
+    healing = Healing(stores, identity, adoption, bases, watch, restater)
+    spool = Spool(stores, identity, watch)
+
+    reader = Reader(stores, feed, secret, healing, behind, changes)
+    names = Names(stores, reader)
+
+    retries = Retries(ledger)
+    parts = WriteParts(
+        stores=stores,
+        identity=identity,
+        watch=watch,
+        behind=behind,
+        restater=restater,
+        healing=healing,
+        spool=spool,
+        write_pause=write_pause,
+        retries=retries,
+    )
+    definitions = Definitions(parts, adoption, bases, changes, settings.boards)
+
+    numbers = Numbers(parts, Relearning(definitions, names))
+    receipts = Receipts(stores, healing, retries)
+    segment_cap = SegmentCap(stores, settings.caps.segment_values)
+    checks = EngineChecks(stores, watch, healing)
+    recorder = Recorder(parts, RequestQueue(is_shared), numbers, UnderWay(), checks, receipts, segment_cap)
+    applier = Applier(stores, healing, restater, behind)
+    writer = Writer(parts, recorder, applier, receipts, feed)
+    catch_up = CatchUp(parts, numbers)
+    plays = Plays(stores, PlayTokens(secret, settings.keep_keys_ms))
+    claims = Claims(ledger, identity.number, is_shared, clock)
+    imports = Imports(stores, writer)
+
+    job_parts = JobParts(
+        catalog=catalog,
+        ledger=ledger,
+        engine=engine,
+        clock=clock,
+        healing=healing,
+        restater=restater,
+        bases=bases,
+        numbers=numbers,
+        write_pause=write_pause,
+        writer=writer,
+        catch_up=catch_up,
+        spool=spool,
+        watch=watch,
+        keep_keys_ms=settings.keep_keys_ms,
+        keep_events_ms=settings.keep_events_ms,
+    )
+    checkpoints = Checkpoints(job_parts, CatchingUp(job_parts))
+    rebuilds = Rebuilds(parts, definitions, checkpoints, feed)
+    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, names)
+    return Runtime(
+        settings=settings,
+        clock=clock,
+        ledger=ledger,
+        engine=engine,
+        feed=feed,
+        catalog=catalog,
+        changes=changes,
+        behind=behind,
+        bases=bases,
+        identity=identity,
+        write_pause=write_pause,
+        adoption=adoption,
+        watch=watch,
+        restater=restater,
+        healing=healing,
+        spool=spool,
+        retries=retries,
+        claims=claims,
+        numbers=numbers,
+        receipts=receipts,
+        recorder=recorder,
+        applier=applier,
+        writer=writer,
+        catch_up=catch_up,
+        submissions=Submissions(stores, writer, retries, plays),
+        imports=imports,
+        plays=plays,
+        keys=Keys(stores, settings.environment),
+        reader=reader,
+        names=names,
+        history=History(stores, reader),
+        definitions=definitions,
+        checkpoints=checkpoints,
+        rebuilds=rebuilds,
+        keeper=keeper,
+        admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
+        players=Players(stores, claims, reader, names),
+        readiness=Readiness(parts, definitions.unloaded),
+        vitals=VitalSigns(parts),
+    )

@@ -1,0 +1,121 @@
+"""The service: all routes and pages in one ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import resources
+from typing import NamedTuple
+
+from keepscore.domain.results.standings import encode
+from keepscore.leaderboards import Leaderboards
+from keepscore.service.access import AccessParts, BoardRules, access_link, with_body_checks
+from keepscore.service.guards import Guards, no_guards
+from keepscore.service.http.deadlines import Deadlines
+from keepscore.service.http.layer import BODY_SECONDS, Answer, AnyQuery, App, NoBody, Request, Route, Text
+from keepscore.service.http.origins import ANY, cors_link, host_link, origin_link
+from keepscore.service.logs import access_link as access_log_link
+from keepscore.service.metrics import MetricsApi, metrics_link
+from keepscore.service.openapi import describe
+from keepscore.service.routes.board_table import board_routes
+from keepscore.service.routes.boards import Api
+from keepscore.service.routes.compat import Compat
+from keepscore.service.routes.imports import ImportRoutes
+from keepscore.service.routes.keys import KeyRoutes
+from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
+from keepscore.service.routes.past import PastApi
+from keepscore.service.routes.ranking_table import ranking_routes
+from keepscore.service.routes.resets import ResetRoutes
+from keepscore.service.shares import Shares
+
+__all__ = ["EdgeOptions", "make_app"]
+
+#: The pages; every other file of the folder is served as `/static/{file}`.
+PAGES = {"index.html": "/", "docs.html": "/docs"}
+#: Types by the ending of the file's name.
+KINDS = {"html": b"text/html; charset=utf-8", "css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8"}
+
+#: The pages load nothing from elsewhere, and run no script but their own.
+PAGE_HEADERS = (
+    (b"cache-control", b"no-cache"),
+    (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+class EdgeOptions(NamedTuple):
+    """What the application does beside its routes. Whoever embeds it decides whom it answers: by default, everybody."""
+
+    access_log: bool = False
+    #: The address on which the server listens, and the host names and origins of pages that are allowed beside its own.
+    host: str = "127.0.0.1"
+    allowed_hosts: Sequence[str] = (ANY,)
+    cors_origins: Sequence[str] = ()
+    body_seconds: float = BODY_SECONDS
+    cache_bytes: int = PAGES_BYTES
+
+
+OPEN_TO_ALL = EdgeOptions()
+
+
+def make_app(
+    leaderboards: Leaderboards,
+    default_board: str,
+    options: EdgeOptions = OPEN_TO_ALL,
+    shares: Shares | None = None,
+    guards: Guards | None = None,
+) -> App:
+    """Return the application on some leaderboards. `default_board` is the one behind `/api/v1/leaderboard`.
+
+    `guards` say who may do what, and how much; without them, everybody may do everything.
+    """
+    gate, limits = guards or no_guards(leaderboards)
+    rules, deadlines = BoardRules(leaderboards.runtime.catalog), Deadlines(options.body_seconds)
+    access = AccessParts(gate, limits, rules, default_board, leaderboards.admin.refresh, deadlines)
+    pages = PageCache(leaderboards.runtime.reader, access.is_private, options.cache_bytes)
+    api = Api(leaderboards, pages)
+    metrics = MetricsApi(leaderboards, shares or Shares())
+    parts = (
+        *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
+        *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
+    )
+    routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]
+    routes = [with_body_checks(route) for route in routes]
+    # The first is the outermost.
+    links = [
+        cors_link(options.cors_origins),
+        metrics_link(leaderboards.runtime.vitals.is_board, default_board),
+        access_log_link if options.access_log else None,
+        host_link(options.host, options.allowed_hosts),
+        origin_link(options.cors_origins),
+        access_link(access),
+    ]
+    wanted = [link for link in links if link is not None]
+    return App([*routes, *_pages(), _reference(routes)], leaderboards.admin.refresh, wanted, options.body_seconds)
+
+
+def _reference(routes: list[Route]) -> Route:
+    description = Text(encode(describe(routes)), b"application/json")
+    return Route("GET", "/openapi.json", _constant(description), "This description", scope="open", cost="light", query=AnyQuery)
+
+
+def _pages() -> list[Route]:
+    files = [file for file in resources.files(__package__).joinpath("pages").iterdir() if file.name.rpartition(".")[2] in KINDS]
+    return [
+        Route(
+            "GET",
+            PAGES.get(file.name, f"/static/{file.name}"),
+            _constant(Text(file.read_bytes(), KINDS[file.name.rpartition(".")[2]])),
+            "A page",
+            scope="open",
+            cost="light",
+            query=AnyQuery,
+        )
+        for file in files
+    ]
+
+
+def _constant(text: Text) -> Callable[[Request[AnyQuery, NoBody]], Awaitable[Answer]]:
+    async def handler(request: Request[AnyQuery, NoBody]) -> Answer:
+        return Answer(text, headers=PAGE_HEADERS)
+
+    return handler

@@ -1,0 +1,118 @@
+"""What handlers get and what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from keepscore.access.principals import ANONYMOUS
+
+__all__ = [
+    "NO_STORE",
+    "Answer",
+    "AnyQuery",
+    "NoBody",
+    "NoQuery",
+    "Prepared",
+    "Receive",
+    "Request",
+    "Scope",
+    "Send",
+    "Stream",
+    "Text",
+    "start_of",
+    "with_headers",
+]
+
+#: Headers of answers that no cache may keep.
+NO_STORE: tuple[tuple[bytes, bytes], ...] = (b"cache-control", b"no-store"), (b"surrogate-control", b"no-store")
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+Q = TypeVar("Q", bound=msgspec.Struct)
+B = TypeVar("B")
+
+
+class NoQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """A route without parameters."""
+
+
+class AnyQuery(msgspec.Struct):
+    """A page, to which links may add what they like."""
+
+
+class NoBody(msgspec.Struct):
+    """A route without a body."""
+
+
+class Request(Generic[Q, B]):
+    """What a handler gets."""
+
+    __slots__ = ("body", "headers", "path", "principal", "query", "query_string", "receive", "scope")
+
+    def __init__(self, path: list[str], scope: Scope, receive: Receive) -> None:
+        #: The decoded variable parts of the path, in order.
+        self.path = path
+        self.scope = scope
+        self.receive = receive
+        self.headers: list[tuple[bytes, bytes]] = scope["headers"]
+        self.query_string: bytes = scope["query_string"]
+        #: Who makes it; the access link finds out.
+        self.principal = ANONYMOUS
+        # Set just before the handler is called: whatever wraps it sees bad ones fail.
+        self.query: Q
+        self.body: B
+
+    def header(self, name: bytes) -> str | None:
+        """Return a header by its lower-case name."""
+        for key, value in self.headers:
+            if key == name:
+                return value.decode("latin-1")
+        return None
+
+
+class Text(NamedTuple):
+    """Content that is encoded already."""
+
+    body: bytes
+    kind: bytes
+
+
+class Stream(NamedTuple):
+    """Content that is sent part by part, such as server-sent events. It is closed when the client goes away."""
+
+    parts: AsyncGenerator[bytes, None]
+    kind: bytes
+
+
+class Answer(NamedTuple):
+    """What a handler gives: a struct to encode (or Text, a Stream, or None for an empty answer), a status, and headers."""
+
+    content: Any
+    status: int = 200
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Prepared(msgspec.Struct):
+    """A JSON answer as its ASGI messages, made in advance. Its tag lets a client that has it already get 304."""
+
+    etag: bytes
+    start: dict[str, Any]
+    body: dict[str, Any]
+
+
+def start_of(etag: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> dict[str, Any]:
+    """Return the message that begins a JSON answer with that tag."""
+    return {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json"), *headers, (b"etag", etag)]}
+
+
+def with_headers(answer: Answer | Prepared, headers: tuple[tuple[bytes, bytes], ...]) -> Answer | Prepared:
+    """Return an answer with more headers."""
+    if isinstance(answer, Answer):
+        return answer._replace(headers=(*answer.headers, *headers))
+    # The start is shared with other answers.
+    return msgspec.structs.replace(answer, start={**answer.start, "headers": [*answer.start["headers"], *headers]})

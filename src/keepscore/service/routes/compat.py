@@ -1,0 +1,337 @@
+"""The routes that existing clients of leaderboard services use: `/api/v1/leaderboard/…`, on one board.
+
+Player ids that are whole numbers are told as numbers there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from keepscore.domain.results.standings import Around, PlayerPlace, Receipt, Top
+from keepscore.errors import BadInput, InvalidField, WindowClosed
+from keepscore.leaderboards import Leaderboards
+from keepscore.reading.view import View
+from keepscore.service.http.layer import Answer, Example, NoBody, NoQuery, Prepared, Request, Route
+from keepscore.service.routes.boards import idempotency_key, replay_headers, status_of, whole_number
+from keepscore.service.routes.bodies import number
+from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, PageCache
+from keepscore.service.routes.stated import AroundCount, Number, PageLimit, Region, Text, Time
+
+__all__ = ["Compat"]
+
+Type = Literal["global", "regional"]
+Period = Literal["daily", "weekly", "monthly", "all_time"]
+PlayerId = int | str
+Handler = Callable[[Any], Awaitable[Answer | Prepared]]
+
+
+class ScoreUpdate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A player's score."""
+
+    player_id: PlayerId
+    score: Number
+    leaderboard_type: Type = "global"
+    region: Region | None = None
+    game_id: Text | None = None
+    timestamp: Time | None = None
+
+
+class ScoreIncrement(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """An amount to add to a player's score."""
+
+    player_id: PlayerId
+    score_delta: Number
+    leaderboard_type: Type = "global"
+    region: Region | None = None
+    game_id: Text | None = None
+    timestamp: Time | None = None
+
+
+class Updated(msgspec.Struct):
+    """The player after an update."""
+
+    player_id: PlayerId
+    score: Any
+    rank: int | None
+    rank_change: int | None
+    percentile: float | None
+    replayed: bool | UnsetType = UNSET
+    #: Only where it is recorded, and will be ranked later: ranks are null until then.
+    pending: bool | UnsetType = UNSET
+    #: Only where the ledger is away, and the engine keeps it for the ledger.
+    spooled: bool | UnsetType = UNSET
+
+
+class WhichQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which ranking: global, or of a region; of a period."""
+
+    type: Type = "global"
+    period: Period = "all_time"
+    region: Region | None = None
+
+
+class CompatTopQuery(WhichQuery, forbid_unknown_fields=True, kw_only=True):
+    """How many players."""
+
+    n: PageLimit = 100
+
+
+class CompatAroundQuery(WhichQuery, forbid_unknown_fields=True, kw_only=True):
+    """How many players above and below."""
+
+    range: AroundCount = 50
+
+
+class Player(msgspec.Struct):
+    """A player of a list."""
+
+    rank: int
+    player_id: PlayerId
+    player_name: str | None
+    score: Any
+    rank_change: int
+
+
+class Players(msgspec.Struct):
+    """The top of a leaderboard."""
+
+    leaderboard_type: str
+    period: str
+    total_players: int
+    players: list[Player]
+    #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
+
+
+class PlayerRank(msgspec.Struct):
+    """Where a player stands."""
+
+    player_id: PlayerId
+    rank: int
+    score: Any
+    total_players: int
+    percentile: float
+    #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
+
+
+class Neighbour(msgspec.Struct):
+    """A player around a rank."""
+
+    rank: int
+    player_id: PlayerId
+    score: Any
+
+
+class Neighbours(msgspec.Struct):
+    """The players around a rank."""
+
+    center_rank: int
+    players: list[Neighbour]
+    #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
+    stale: bool | UnsetType = UNSET
+    as_of: datetime | UnsetType = UNSET
+
+
+#: In the keys of pages, where those of other routes have a board's name.
+THEIRS = ""
+Read = TypeVar("Read", Players, PlayerRank, Neighbours)
+
+#: What these routes call the fields that errors speak of.
+RENAMED = {"amount": "score_delta", "at": "timestamp", "limit": "n", "around": "range", "segment region": "region"}
+
+
+def _in_their_words(handler: Handler) -> Handler:
+    """Wrap a handler so that its errors name fields as these routes do."""
+
+    async def renaming(request: Any) -> Answer | Prepared:
+        try:
+            return await handler(request)
+        except (BadInput, WindowClosed) as exc:
+            field, equals, rest = str(exc).partition(" = ")
+            raise type(exc)(RENAMED.get(field, field) + equals + rest) from None
+
+    return renaming
+
+
+class Compat:
+    """Handlers for one board."""
+
+    def __init__(self, leaderboards: Leaderboards, board: str, pages: PageCache) -> None:
+        self._lb = leaderboards
+        self._reader = leaderboards.runtime.reader
+        self._pages = pages
+        self._board = board
+
+    def routes(self) -> list[Route]:
+        """Declare all routes of `/api/v1/leaderboard`."""
+        base = "/api/v1/leaderboard"
+        updated = {200: Updated, 202: Updated}
+        tag = "Existing clients"
+        routes = [
+            Route(
+                "POST",
+                base + "/score",
+                self.score,
+                "Set a score",
+                scope="submit",
+                players=True,
+                about="default",
+                keyed=True,
+                body=ScoreUpdate,
+                answers=updated,
+                tag=tag,
+                description="Submits a score to the default board. Ids that are whole numbers come back as numbers.",
+                example=Example(body={"player_id": 123, "score": 1500}),
+            ),
+            Route(
+                "POST",
+                base + "/score/increment",
+                self.increment,
+                "Add to a score",
+                scope="submit",
+                players=True,
+                about="default",
+                keyed=True,
+                body=ScoreIncrement,
+                answers=updated,
+                tag=tag,
+                description="Adds an amount on the default board.",
+                example=Example(body={"player_id": 123, "score_delta": 25}),
+            ),
+            Route(
+                "GET",
+                base + "/top",
+                self.top,
+                "Get the top n",
+                scope="read",
+                players=True,
+                about="default",
+                query=CompatTopQuery,
+                answers={200: Players},
+                tag=tag,
+                description="Returns the first players of the default board, globally or in one region.",
+                example=Example({"n": 10}),
+            ),
+            Route(
+                "GET",
+                base + "/rank/{player_id}",
+                self.rank,
+                "Get a player's rank",
+                scope="read",
+                players=True,
+                about="default",
+                cost="light",
+                query=WhichQuery,
+                answers={200: PlayerRank},
+                tag=tag,
+                description="Returns a player's rank, score and percentile on the default board.",
+                example=Example({"player_id": "123"}),
+            ),
+            Route(
+                "GET",
+                base + "/around/{rank}",
+                self.around,
+                "Get the players around a rank",
+                scope="read",
+                players=True,
+                about="default",
+                query=CompatAroundQuery,
+                answers={200: Neighbours},
+                tag=tag,
+                description="Returns the player at a rank of the default board, with players above and below.",
+                example=Example({"range": 5}),
+            ),
+        ]
+        return [route._replace(handler=_in_their_words(route.handler)) for route in routes]
+
+    async def score(self, request: Request[NoQuery, ScoreUpdate]) -> Answer:
+        """Set a score."""
+        body = request.body
+        receipt = await self._lb.submit(
+            self._board,
+            str(body.player_id),
+            number("score", body.score),
+            **self._extra(body),
+            idempotency_key=idempotency_key(request),
+        )
+        return Answer(_updated(body.player_id, receipt), status_of(receipt), replay_headers(receipt))
+
+    async def increment(self, request: Request[NoQuery, ScoreIncrement]) -> Answer:
+        """Add to a score."""
+        body = request.body
+        amount = number("score_delta", body.score_delta)
+        receipt = await self._lb.increment(
+            self._board, str(body.player_id), amount, **self._extra(body), idempotency_key=idempotency_key(request)
+        )
+        return Answer(_updated(body.player_id, receipt), status_of(receipt), replay_headers(receipt))
+
+    def _extra(self, body: ScoreUpdate | ScoreIncrement) -> dict[str, Any]:
+        if body.leaderboard_type == "regional" and body.region is None:
+            raise InvalidField("leaderboard_type = 'regional' needs a region")
+        segments = None if body.region is None else {"region": body.region}
+        return {"at": body.timestamp, "segments": segments, "game_id": body.game_id}
+
+    def _view(self, query: WhichQuery) -> View:
+        if query.type == "regional" and query.region is None:
+            raise InvalidField("type = 'regional' needs a region: add region=…")
+        segment = f"region:{query.region}" if query.type == "regional" else None
+        return self._reader.view(self._board, query.period, None, segment)
+
+    async def top(self, request: Request[CompatTopQuery, NoBody]) -> Answer | Prepared:
+        """Return the top n; it is kept encoded until the ranking changes."""
+        query = request.query
+        view, key = self._view(query), (THEIRS, request.query_string)
+        known = self._pages.known(key, view)
+        if known is not None:
+            return known
+
+        async def made() -> Players:
+            top = await self._reader.top(view, query.n)
+            players = [Player(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
+            return _told(top, Players(query.type, query.period, top.total_players, players))
+
+        return await self._pages.page(key, view, made)
+
+    async def rank(self, request: Request[WhichQuery, NoBody]) -> Answer | Prepared:
+        """Return a player's rank."""
+        view = self._view(request.query)
+        etag = self._reader.tag(view.ranking)
+        place = await self._reader.player(view, request.path[0])
+        answer = PlayerRank(_shown(place.player_id), place.rank, place.score, place.total_players, place.percentile)
+        return self._pages.answer(view, _told(place, answer), FOR_PLAYER, etag)
+
+    async def around(self, request: Request[CompatAroundQuery, NoBody]) -> Answer | Prepared:
+        """Return the players around a rank."""
+        rank = whole_number("rank", request.path[0])
+        view = self._view(request.query)
+        etag = self._reader.tag(view.ranking)
+        around = await self._reader.around(view, rank, request.query.range)
+        players = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in around.standings]
+        return self._pages.answer(view, _told(around, Neighbours(around.center_rank, players)), FOR_TOP, etag)
+
+
+def _updated(player: PlayerId, receipt: Receipt) -> Updated:
+    told = receipt.replayed, receipt.pending, receipt.spooled
+    return Updated(player, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile, *told)
+
+
+def _told(found: Top | PlayerPlace | Around, answer: Read) -> Read:
+    """Mark the answer to a read as stale where it is."""
+    if found.stale is True:
+        answer.stale, answer.as_of = True, found.as_of
+    return answer
+
+
+def _shown(player: str) -> PlayerId:
+    """Return a player id as existing clients know it: a number where it is written as one."""
+    if player.isascii() and player.removeprefix("-").isdecimal() and len(player) <= 18 and str(int(player)) == player:
+        return int(player)
+    return player

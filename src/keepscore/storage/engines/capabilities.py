@@ -1,0 +1,101 @@
+"""What only some ranking engines can do: a class for each, and what stands in its place where an engine cannot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+
+from keepscore.domain.ordering import Place
+from keepscore.storage.engines.values import Dirty, Pruned, Ranking
+
+__all__ = ["CheckpointSupport", "Complete", "InstantSupport", "LockSupport", "PruneSupport", "SpoolSupport", "Unlocked"]
+
+
+class SpoolSupport(ABC):
+    """Keeps events for a ledger that is away: those that batches leave, in the step in which they are applied."""
+
+    @abstractmethod
+    async def entries(self, board_id: int, limit: int, after: str = "") -> list[tuple[str, bytes]]:
+        """Return name and content of what batches have left behind the entry `after`, the oldest first."""
+
+    @abstractmethod
+    async def drop(self, board_id: int, names: Sequence[str], needs_restate: Iterable[tuple[Ranking, str]] = (), seq: int = 0) -> None:
+        """Drop entries that the ledger has by now, with numbers up to `seq`, and have some players restated for them."""
+
+    @abstractmethod
+    async def size(self, board_id: int) -> int:
+        """Return how many entries are left for the ledger."""
+
+
+class PruneSupport(ABC):
+    """Keeps only the first rows of a ranking."""
+
+    @abstractmethod
+    async def prune(self, ranking: Ranking, keep: int, mark: str) -> int | None:
+        """Remove some of the rows behind the first `keep`, the last ones first; return how many (0: there are no more).
+
+        None: somebody has to be restated first. From then on, events of players who are not kept are not folded: these players are
+        to be restated. `mark` names the histogram that tells of the moment when the last of the rows went. O(log N) for each row.
+        """
+
+    @abstractmethod
+    async def pruned(self, ranking: Ranking) -> Pruned | None:
+        """Return what is known of a ranking's removed rows, if there are any. O(log N)."""
+
+
+class Complete(PruneSupport):
+    """Keeps all rows of every ranking."""
+
+    async def prune(self, ranking: Ranking, keep: int, mark: str) -> int | None:
+        """Remove nothing."""
+        return 0
+
+    async def pruned(self, ranking: Ranking) -> Pruned | None:
+        """Return None: nothing was removed."""
+        return None
+
+
+class LockSupport(ABC):
+    """Lets one process at a time hold a board, among those that ask: for a score that depends on the one that there is."""
+
+    @abstractmethod
+    async def hold(self, board_id: int) -> str:
+        """Wait until no other process holds the board, and hold it until `release`, for which the token is returned.
+
+        A holder that is gone is forgotten after a while.
+        """
+
+    @abstractmethod
+    async def release(self, board_id: int, token: str) -> None:
+        """Let go of a board that is held."""
+
+
+class Unlocked(LockSupport):
+    """Lets everybody go on: there is no other process."""
+
+    async def hold(self, board_id: int) -> str:
+        """Return a token that nobody needs."""
+        return ""
+
+    async def release(self, board_id: int, token: str) -> None:
+        """Let go of nothing."""
+
+
+class CheckpointSupport(ABC):
+    """Knows what changed since the last checkpoint, from which rankings come back that are gone with the process."""
+
+    @abstractmethod
+    async def dirty(self, board_id: int) -> Dirty:
+        """Return what changed since the last call, or since `load`, whose fresh rows count as changed. O(rankings)."""
+
+    @abstractmethod
+    async def touch(self, board_id: int) -> None:
+        """Count every state of a board as changed. O(N)."""
+
+
+class InstantSupport(ABC):
+    """Reads without waiting for anything."""
+
+    @abstractmethod
+    def place_now(self, ranking: Ranking, player: str) -> Place | None:
+        """Return what `place` does. O(log N)."""

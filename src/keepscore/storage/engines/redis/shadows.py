@@ -1,0 +1,178 @@
+"""Boards that are loaded beside the ones that are read, and then put into their place.
+
+Each load has keys of its own: several may go on at once, in one process or many, and none gets into another's way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+
+import msgspec
+
+from keepscore.domain.boards import Board
+from keepscore.errors import EngineUnavailable
+from keepscore.storage.engines.base import Loaded, Ranking
+from keepscore.storage.engines.redis.boards import (
+    TAKEN,
+    KnownBoard,
+    KnownBoards,
+    ListEntry,
+    index_scores,
+    keys_in,
+    list_of,
+    sizes_of,
+    unlink,
+    what_is_taken,
+)
+from keepscore.storage.engines.redis.client import RedisClient, ScriptCall
+from keepscore.storage.engines.redis.layouts import LONG_CALL_S, RankingKeys, companions, keys_of
+from keepscore.storage.engines.redis.live_windows import live_from, live_kept, live_text
+from keepscore.storage.engines.redis.loading import Loader
+
+__all__ = ["Shadows"]
+
+#: Milliseconds for which a shadow stays that nobody fills any more.
+SHADOW_TTL = 3_600_000
+#: Members that are compared at a time.
+CHUNK_MEMBERS = 5000
+#: How often a step is tried that others may come in between.
+TRIES = 20
+
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class Shadows:
+    """The shadows that one process makes. What is loaded last is what takes effect."""
+
+    def __init__(self, client: RedisClient, boards: KnownBoards) -> None:
+        self._client = client
+        self._boards = boards
+
+    async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int) -> None:
+        """Fill a shadow of a board, and drop the one there may have been. O(states)."""
+        shadow = self._boards.new_shadow(board_id, board)
+        try:
+            await self._fill(shadow, states, applied, seq)
+        except Exception:
+            await self._drop(shadow)
+            raise
+        before = self._boards.shadows.get(board_id)
+        self._boards.shadows[board_id] = shadow
+        if before is not None:
+            await self._drop(before)
+
+    async def _fill(self, shadow: KnownBoard, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int) -> None:
+        rankings: dict[Ranking, RankingKeys] = {}
+        loader = Loader(self._client, shadow.watermarks, shadow.listed, SHADOW_TTL)
+        try:
+            async for ranking, expiry, rows, _, again in states:
+                keys = rankings.get(ranking)
+                if keys is None:
+                    keys = rankings[ranking] = self._boards.at(shadow, ranking)
+                await loader.send(keys, expiry, rows, again)
+            await loader.finish()
+        finally:
+            await loader.stop()
+        if shadow.board.rank == "dense":
+            for keys in rankings.values():
+                await index_scores(self._client, shadow, keys)
+        watermarks: list[int | str] = [part for writer, n in applied.items() for part in (writer, n)]
+        if shadow.board.is_ordered:
+            # Who gave the time of a state that is loaded, a client or the service, is not known.
+            watermarks += ["order", f"{seq} {loader.latest}"]
+        await self._client.command("HSET", shadow.watermarks, "epoch", shadow.epoch, *watermarks)
+        await self._client.command("HSET", shadow.listed, "", "")
+        for key in (shadow.watermarks, shadow.listed):
+            await self._client.command("PEXPIRE", key, SHADOW_TTL)
+
+    async def _drop(self, shadow: KnownBoard) -> None:
+        # Where Redis does not answer, it drops it by itself later.
+        with suppress(EngineUnavailable):
+            await unlink(self._client, [shadow.watermarks, shadow.listed, *await keys_in(self._client, shadow)])
+
+    async def promote(self, board_id: int, now: int, was_here: bool) -> None:
+        """Put the shadow into the board's place, in one step. What Keepscore has not made stays where it lies, and is noted."""
+        shadow = self._boards.shadows.get(board_id)
+        if shadow is None:
+            raise _exchanged(board_id)
+        shadowed = await list_of(self._client, shadow)
+        for _ in range(TRIES):
+            known, before = await self._promoted(board_id, shadow.board, now)
+            # A shadow knows no live keys.
+            new = {ranking: entry._replace(key=self._target(known, ranking, entry)) for ranking, entry in shadowed.items()}
+            moves = [
+                name
+                for ranking, entry in new.items()
+                for name in (*(shadow.prefix + one for one in companions(shadowed[ranking].key)), *companions(entry.key))
+            ]
+            kept = {name for entry in new.values() for name in companions(entry.key)}
+            old = await list_of(self._client, known)
+            replaced = await self._replaced(shadow, new, old, was_here)
+            rankings = [
+                ("\0".join(ranking[1:]), entry.key, max(1, entry.expiry - now) if entry.expiry else 0, replaced[ranking])
+                for ranking, entry in new.items()
+            ]
+            ours = [name for entry in old.values() if entry.players != TAKEN for name in companions(entry.key)]
+            gone = [known.needs_restate, *(key for key in ours if key not in kept)]
+            keys = [known.watermarks, known.listed, shadow.watermarks, shadow.listed, *moves, *gone]
+            argument = _pack([before, known.epoch, live_text(known.live), len(old), rankings])
+            done = await self._client.run(ScriptCall("promote", keys, argument), LONG_CALL_S)
+            if done < 0:
+                raise _exchanged(board_id)
+            if done:
+                if self._boards.shadows.get(board_id) is shadow:
+                    del self._boards.shadows[board_id]
+                self._boards.define(board_id, known)
+                self._boards.take(board_id, await what_is_taken(self._client, known) if TAKEN in replaced.values() else {})
+                return
+        raise EngineUnavailable(f"board {known.board.name!r} could not be exchanged: new rankings came all the time. Try again")
+
+    async def _promoted(self, board_id: int, board: Board, now: int) -> tuple[KnownBoard, str | bool]:
+        """Where the board of a shadow is to lie, and the epoch in its place. What is live stays so: rotating is another step."""
+        known = self._boards.known(board_id, board)
+        epoch, live = await self._client.command("HMGET", known.watermarks, "epoch", "live")
+        known = self._boards.known(board_id, board, live_kept(board, live_from(live), now))
+        return known, False if epoch is None else epoch.decode(errors="replace")
+
+    @staticmethod
+    def _target(known: KnownBoard, ranking: Ranking, entry: ListEntry) -> str:
+        return keys_of(known.board, ranking, known.live).key if known.live.get(ranking.window) == ranking.window_id else entry.key
+
+    async def _replaced(
+        self, shadow: KnownBoard, new: Mapping[Ranking, ListEntry], old: Mapping[Ranking, ListEntry], was_here: bool
+    ) -> dict[Ranking, int | bool]:
+        """Return how many players the key of each ranking must have for the shadow to replace it; False: any; TAKEN: it is not the board's.
+
+        A key is the board's own if the list tells of all that it holds. Where the list was lost, it is so if the board was here before
+        and everybody whom it holds is in the shadow: nothing can be lost then that the ledger does not have.
+        """
+        found: dict[Ranking, int | bool] = {}
+        by_key = {entry.key: entry for entry in old.values()}
+        for (ranking, entry), size in zip(new.items(), await sizes_of(self._client, [one.key for one in new.values()]), strict=True):
+            listed = by_key.get(entry.key)
+            mine = listed is not None and listed.players != TAKEN
+            if mine and listed is not None and size >= listed.players:
+                found[ranking] = False
+            elif size <= 0 or ((mine or was_here) and await self._has_all(shadow, ranking, entry.key)):
+                found[ranking] = size
+            else:
+                found[ranking] = TAKEN
+        return found
+
+    async def _has_all(self, shadow: KnownBoard, ranking: Ranking, key: str) -> bool:
+        """Return whether everybody under a key is in the shadow's ranking, too. O(N)."""
+        keys, start = self._boards.at(shadow, ranking), 0
+        while members := await self._client.command("ZRANGE", key, start, start + CHUNK_MEMBERS - 1):
+            if keys.form[0] == "timed":
+                there = await self._client.command("HMGET", keys.times, *(member[6:] for member in members))
+            else:
+                there = await self._client.command("ZMSCORE", keys.key, *members)
+            if None in there:
+                return False
+            start += CHUNK_MEMBERS
+        return True
+
+
+def _exchanged(board_id: int) -> EngineUnavailable:
+    return EngineUnavailable(f"the rankings of board {board_id} were exchanged meanwhile: try again")

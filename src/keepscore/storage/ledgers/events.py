@@ -1,0 +1,79 @@
+"""The role of a ledger that holds score events."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from keepscore.domain.scoring import Event
+from keepscore.storage.ledgers.claims import Claim
+
+__all__ = ["EventStore"]
+
+
+class EventStore(ABC):
+    """Score events, durable. Each has a writer, a number among the writer's events on its board, and a number of the ledger (`seq`)."""
+
+    @abstractmethod
+    async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> int:
+        """Record events and claims, and answers to these or earlier claims, in one durable transaction.
+
+        Return the number (`Event.seq`) of the events: higher than the number of any append that had returned before this one began, in any
+        process. Raise DuplicateKeys where a claim was made before, and LedgerReplaced where the ledger is not confirmed; then nothing is
+        recorded.
+        """
+
+    @abstractmethod
+    async def restore(self, events: Sequence[Event]) -> int:
+        """Record events that were kept elsewhere, in one durable transaction; leave those alone that are recorded already.
+
+        Earlier ones of their writers may be gone, where the ledger is older than it was. Return a number that is not below theirs.
+        """
+
+    async def read(self, board_id: int, after: Mapping[int, int]) -> AsyncIterator[list[Event]]:
+        """Yield the events of a board behind the given position of each writer, ordered by writer and number, in chunks.
+
+        Events that an opening covers may be among them or not.
+        """
+        for writer, last in sorted((await self.positions(board_id)).items()):
+            if after.get(writer, 0) < last:
+                async for events in self.of_writer(board_id, writer, after.get(writer, 0), last):
+                    yield events
+
+    @abstractmethod
+    def of_writer(self, board_id: int, writer: int, after: int, last: int) -> AsyncIterator[list[Event]]:
+        """Yield the events of one writer on a board behind a position, in chunks, until its event `last` has come."""
+
+    @abstractmethod
+    async def of_players(self, board_id: int, players: Sequence[str]) -> dict[str, list[Event]]:
+        """Return the events of each player, ordered by writer and number; those that an opening covers may be among them or not."""
+
+    async def of_player(self, board_id: int, player: str) -> list[Event]:
+        """Return the events of one player, ordered by writer and number."""
+        return (await self.of_players(board_id, [player]))[player]
+
+    @abstractmethod
+    async def positions(self, board_id: int) -> dict[int, int]:
+        """Return the last event number of every writer on a board."""
+
+    @abstractmethod
+    async def seqs(self, board_id: int, positions: Mapping[int, int]) -> dict[int, int]:
+        """Return the ledger's number of each writer's last event on a board up to a position, 0 where the event has none.
+
+        A writer without such events is left out.
+        """
+
+    @abstractmethod
+    async def any_between(self, board_id: int, start: int, end: int) -> bool:
+        """Return whether a board has an event whose time lies from `start` up to, not including, `end`. O(events of the board).
+
+        Where events of about that time were dropped, it may have had one, and the answer is True.
+        """
+
+    @abstractmethod
+    async def first_time(self, board_id: int) -> int | None:
+        """Return the time of a board's earliest event, dropped ones included. O(events of the board)."""
+
+    async def prepare(self, now: int) -> list[str]:
+        """Make room for the events of the coming months; return the names of what was made."""
+        return []

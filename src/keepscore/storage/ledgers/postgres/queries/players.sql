@@ -1,0 +1,10 @@
+-- Named queries of the PostgreSQL ledger for players. A name, a line that says what it is for, the query.
+
+-- name: players
+-- The players recorded since a moment.
+SELECT player, name FROM players WHERE updated >= $1;
+
+-- name: put_player
+-- Record what is known of a player.
+INSERT INTO players (player, name, updated) VALUES ($1, $2, $3)
+ON CONFLICT (player) DO UPDATE SET name = excluded.name, updated = excluded.updated;

@@ -1,0 +1,5 @@
+-- Named queries of the SQLite ledger for the audit log. A name, a line that says what it is for, the query.
+
+-- name: audit
+-- Note who did what.
+INSERT INTO audit (at, who, action, board, detail) VALUES (?, ?, ?, ?, ?);

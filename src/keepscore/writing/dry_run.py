@@ -1,0 +1,56 @@
+"""What would become of a batch: the checks of the write path, without the writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from keepscore.domain.inputs import Entry
+from keepscore.domain.results.standings import BatchReceipt, Rejection
+from keepscore.errors import KeepscoreError
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.stores import Stores
+from keepscore.storage.ledgers.claims import Claim
+from keepscore.storage.pace import Turns
+from keepscore.writing.batches import check_entry
+from keepscore.writing.idempotency import submission_claim
+from keepscore.writing.plan import Planner
+from keepscore.writing.protocols import PlayReader
+from keepscore.writing.scopes import Submission
+from keepscore.writing.scores import Scores
+
+__all__ = ["dry_run"]
+
+
+async def dry_run(
+    stores: Stores, live: LiveBoard, entries: Sequence[Entry | KeepscoreError], backfill: bool, plays: PlayReader | None = None
+) -> BatchReceipt:
+    """Return the answer that a batch would get. Nothing is recorded."""
+    catalog, ledger, engine, clock = stores
+    now = clock()
+    planner = Planner(catalog, Scores(engine, ledger, lambda: now), 0, {})
+    answer = BatchReceipt(0, [])
+    checked: list[tuple[int, Submission, Claim | None]] = []
+    for index, entry in enumerate(entries):
+        try:
+            if isinstance(entry, KeepscoreError):
+                raise entry
+            claim = None if entry.idempotency_key is None else submission_claim(live.id, entry.idempotency_key, entry)
+            checked.append((index, check_entry(live, entry, now, backfill, plays=plays), claim))
+        except KeepscoreError as exc:
+            answer.rejected.append(Rejection(index, exc.type, exc.detail))
+    await planner.prepare(submission for _, submission, _ in checked)
+    turns = Turns()
+    for index, submission, claim in checked:
+        if turns.is_over():
+            await turns.pass_on()
+        try:
+            planner.plan(submission)
+            answer.accepted += 1
+        except KeepscoreError as exc:
+            # One that was taken before is not refused when it comes again.
+            if claim is not None and await ledger.claims.find(claim) is not None:
+                answer.accepted += 1
+            else:
+                answer.rejected.append(Rejection(index, exc.type, exc.detail))
+    answer.rejected.sort(key=lambda rejection: rejection.index)
+    return answer

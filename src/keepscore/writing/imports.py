@@ -1,0 +1,101 @@
+"""Imports: scores that are taken once, for as long as the ledger exists."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from keepscore.domain.imports import DIGEST_BYTES, KEY_PATTERN, ImportReceipt, NewPart, Part
+from keepscore.domain.inputs import Entry
+from keepscore.domain.results.standings import Rejection, encode
+from keepscore.errors import InvalidField, KeepscoreError
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.stores import Stores
+from keepscore.storage.ledgers.claims import IMPORT, Claim
+from keepscore.storage.pace import Turns
+from keepscore.writing.batches import check_entry, check_size, merged_answer
+from keepscore.writing.groups import PendingRequest
+from keepscore.writing.idempotency import fingerprint
+from keepscore.writing.writer import Writer
+
+__all__ = ["Imports"]
+
+#: Parts that are told at a time.
+MAX_PARTS = 1000
+
+_receipt = msgspec.json.Decoder(ImportReceipt)
+
+
+class Imports:
+    """Takes the imports of one process."""
+
+    def __init__(self, stores: Stores, writer: Writer) -> None:
+        self._catalog, self._ledger, _, self._clock = stores
+        self._writer = writer
+
+    async def take(self, board: str, entries: Sequence[Entry | KeepscoreError], part: NewPart | None, keys: Sequence[str]) -> ImportReceipt:
+        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
+        check_size(entries)
+        live, writer, now = self._catalog[board], self._writer, self._clock()
+        _check(part, keys, len(entries))
+        claim = None if part is None else _claim(live, part.key, part.key)
+
+        def record(rejected: list[Rejection]) -> bytes:
+            assert part is not None
+            return encode(ImportReceipt(len(entries) - len(rejected), rejected, part=part.recorded(rejected)))
+
+        whole = PendingRequest([], [], claim, False, True, writer.answer(), patient=False, record=None if part is None else record)
+        requests = [whole]
+        turns = Turns()
+        for index, entry in enumerate(entries):
+            if turns.is_over():
+                await turns.pass_on()
+            try:
+                if isinstance(entry, KeepscoreError):
+                    raise entry
+                submission = (index, check_entry(live, entry, now, backfill=True))
+                if part is not None:
+                    whole.submissions.append(submission)
+                else:
+                    own = _claim(live, keys[index], entry)
+                    requests.append(PendingRequest([submission], [], own, False, True, writer.answer(), patient=False))
+            except KeepscoreError as exc:
+                whole.rejected.append(Rejection(index, exc.type, exc.detail))
+        await asyncio.gather(*[writer.submit(request) for request in requests], return_exceptions=True)
+        merged = merged_answer(requests, results=False)
+        known = None if claim is None else await self._ledger.claims.find(claim)
+        recorded = None if known is None or known.answer is None else _receipt.decode(known.answer).part
+        return ImportReceipt(**msgspec.structs.asdict(merged), part=recorded)
+
+    async def parts(self, board: str, after: str) -> list[Part]:
+        """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""
+        live = self._catalog[board]
+        found: list[Part] = []
+        rows = await self._ledger.claims.imported(live.id, after, MAX_PARTS)
+        while rows:
+            found += [part for _, answer in rows if (part := _receipt.decode(answer).part) is not None]
+            if found:
+                break
+            # These were mended rows.
+            rows = await self._ledger.claims.imported(live.id, rows[-1][0], MAX_PARTS)
+        return found
+
+
+def _claim(live: LiveBoard, key: str, content: object) -> Claim:
+    return Claim(IMPORT, str(live.id), key, fingerprint(content))
+
+
+def _check(part: NewPart | None, keys: Sequence[str], entries: int) -> None:
+    digests = keys if part is None else [part.after, part.before, *part.digests]
+    for digest in digests:
+        if not re.fullmatch(KEY_PATTERN, digest):
+            raise InvalidField(f"{digest[:40]!r} is not a digest: give {2 * DIGEST_BYTES} digits from 0 to f")
+    if len(digests if part is None else part.digests) != entries:
+        raise InvalidField(f"there are {entries} scores: give as many digests with part, or as many keys")
+    if part is not None:
+        rows = range(part.rows - entries - len(part.bad) + 1, part.rows + 1)
+        if rows.start < 1 or len(set(part.bad)) != len(part.bad) or not set(part.bad) <= set(rows):
+            raise InvalidField(f"rows = {part.rows} cannot be the last of {entries} scores and {len(part.bad)} bad rows")

@@ -1,0 +1,302 @@
+"""From submissions to events: linked boards, corrections of sums, and the bounds that a result has to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from keepscore.domain.boards import Board
+from keepscore.domain.scoring import Event, Kind, Scope, made_event
+from keepscore.errors import InvalidScore, KeepscoreError, NotIncrementable, Unavailable, UnknownBoard
+from keepscore.projection.live_boards import Catalog, LiveBoard, RankingRoute
+from keepscore.storage.engines.base import Ranking, Update
+from keepscore.storage.pace import Turns
+from keepscore.writing.checks import check_decaying, check_taken
+from keepscore.writing.scopes import Submission, route_on
+from keepscore.writing.scores import Scores
+
+__all__ = ["Plan", "Planner", "linked_boards"]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The events that one submission becomes, the first ones on its own board, and what the engine has to do for each.
+
+    Nearly always there is one on each board. Where an amount makes another score of each ranking, those on one board count in one part of
+    its windows each, in the order of the windows.
+    """
+
+    submission: Submission
+    boards: Sequence[LiveBoard]
+    events: Sequence[Event]
+    updates: Sequence[Update]
+
+    def on(self, live: LiveBoard) -> Plan:
+        """Return the same, as its board is defined now."""
+        submission = self.submission.on(live, self.submission.scope)
+        boards = [live if board.id == live.id else board for board in self.boards]
+        return Plan(submission, boards, self.events, [submission.update]) if submission.route.spans else self
+
+    @property
+    def shown(self) -> Sequence[Ranking]:
+        """The rankings of its own board that the answer tells of, one for each window that has not left the engine."""
+        if len(self.updates) <= 1:
+            update = self.updates[0] if self.updates else self.submission.update
+            return update.rankings[: update.wholes]
+        own = [update for board, update in zip(self.boards, self.updates, strict=False) if board.id == self.boards[0].id]
+        return [ranking for update in own for ranking in update.rankings[: update.wholes]]
+
+
+def linked_boards(plans: Iterable[Plan]) -> list[set[int]]:
+    """Return the boards of some plans, those together that one submission goes to, directly or by way of others."""
+    found: list[set[int]] = []
+    for boards in {tuple(live.id for live in plan.boards) for plan in plans}:
+        together = {*boards}.union(*(others for others in found if not others.isdisjoint(boards)))
+        found = [others for others in found if others.isdisjoint(boards)] + [together]
+    return found
+
+
+class _Target(NamedTuple):
+    """A board on which a submission counts, and where on it."""
+
+    live: LiveBoard
+    route: RankingRoute
+    scope: Scope | None
+
+
+#: Kind, amount and scope of an event.
+_Meaning = tuple[Kind, int, Scope | None]
+
+
+class _Need:
+    """What a group adds to the scores of one board."""
+
+    __slots__ = ("_last", "entries", "is_exact", "rankings", "total")
+
+    def __init__(self, live: LiveBoard) -> None:
+        board = live.board
+        #: Whether scores have to be known: they are set outright, some are not kept, or there are bounds of the board's own.
+        self.is_exact = board.operator == "last" or board.is_partial or board.has_bounds
+        self.entries: list[tuple[tuple[Ranking, ...], str]] = []
+        self.rankings: dict[Ranking, None] = {}
+        #: All amounts together, whatever their signs.
+        self.total = 0
+        self._last: tuple[Ranking, ...] = ()
+
+    def add(self, rankings: tuple[Ranking, ...], player: str, amount: int) -> None:
+        """Take up one more amount."""
+        self.entries.append((rankings, player))
+        self.total += abs(amount)
+        # Nearly all submissions share one tuple of rankings.
+        if rankings is not self._last:
+            self._last = rankings
+            self.rankings.update(dict.fromkeys(rankings))
+
+
+class Planner:
+    """Plans one group of submissions, in their order, each seeing what the ones before it do to the scores."""
+
+    def __init__(self, catalog: Catalog, scores: Scores, writer: int, counts: dict[int, int]) -> None:
+        self._catalog = catalog
+        self._reader = scores
+        self._writer = writer
+        #: The number of the last planned event of each board.
+        self._counts = dict(counts)
+        #: Boards whose scores have to be known, and the scores: as they were, and what the group has made of them so far.
+        self._tracked: set[int] = set()
+        self._scores: dict[tuple[Ranking, str], int] = {}
+        #: Those of the submission that is being planned.
+        self._made: dict[tuple[Ranking, str], int] = {}
+        #: Boards as the whole group sees them, by name.
+        self._current: dict[str, LiveBoard] = {}
+
+    async def prepare(self, submissions: Iterable[Submission]) -> None:
+        """Read the scores that these submissions depend on, all at once."""
+        needs: dict[LiveBoard, _Need] = {}
+        turns = Turns()
+        for given in submissions:
+            if given.kind == "score" and given.live.is_simple:
+                continue
+            if turns.is_over():
+                await turns.pass_on()
+            try:
+                submission, targets = self._targets(given)
+            except KeepscoreError:
+                # The plan tells.
+                continue
+            for target, route, _ in targets:
+                if target.half_life is not None or (submission.kind == "score" and not target.board.takes_corrections):
+                    continue
+                need = needs.get(target)
+                if need is None:
+                    need = needs[target] = _Need(target)
+                need.add(route.rankings, submission.player, submission.amount)
+                if target.board.needs_current_score(submission.kind) and (target is submission.live or submission.kind == "increment"):
+                    need.is_exact = True
+        for target, need in needs.items():
+            if need.is_exact or not await self._reader.have_room(target, need.rankings, need.total):
+                self._tracked.add(target.id)
+                self._scores |= await self._reader.read(target, need.entries)
+
+    def plan_alone(self, submission: Submission) -> Plan | None:
+        """Return the plan of a submission to no board but its own, on no score of which it depends, as nearly all are; None for others."""
+        live = submission.live
+        is_simple = live.is_simple if submission.kind == "score" else live.adds_simply
+        if not is_simple or live.id in self._tracked or live is not self._catalog.get(live.name):
+            return None
+        if submission.at != submission.received:
+            # While it waited, that may have changed.
+            check_taken(live, submission.at)
+        own = submission.kind, submission.amount, submission.scope
+        return Plan(submission, live.alone, (self._event(live, submission, own),), (submission.update,))
+
+    def plan(self, submission: Submission) -> Plan:
+        """Return the events of one of the submissions that were prepared, or the error that keeps it out."""
+        self._made = {}
+        submission, targets = self._targets(submission)
+        if submission.at != submission.received:
+            check_taken(submission.live, submission.at)
+        # All amounts first: an error must leave nothing behind, no number that nobody uses and no score that nobody made.
+        meant = [(target.live, one) for target in targets for one in self._meanings(target, submission)]
+        self._scores.update(self._made)
+        events = [self._event(live, submission, one) for live, one in meant]
+        updates = [_update(live, submission, event) for (live, _), event in zip(meant, events, strict=True)]
+        return Plan(submission, [live for live, _ in meant], events, updates)
+
+    def _event(self, live: LiveBoard, submission: Submission, meant: _Meaning) -> Event:
+        """Return the next event of a board."""
+        n = self._counts[live.id] = self._counts.get(live.id, 0) + 1
+        kind, amount, scope = meant
+        of, extras = submission, (submission.segments, submission.game_id, submission.metadata if live is submission.live else None)
+        return made_event((live.id, self._writer, n, of.player, kind, amount, of.at, of.received, *extras, None, scope))
+
+    def _targets(self, submission: Submission) -> tuple[Submission, list[_Target]]:
+        """Return a submission as its board takes it now, and all boards on which it counts, its own first, with the rankings of each."""
+        live = self._board(submission.live.name)
+        if live is not submission.live:
+            submission = self._taken_by(live, submission)
+        targets = [_Target(live, submission.route, submission.scope)]
+        for name in live.board.also:
+            # One that was deleted since is passed over.
+            if self._catalog.get(name) is not None:
+                linked = self._board(name)
+                check_taken(linked, submission.at)
+                targets.append(_Target(linked, *route_on(linked, submission)))
+        return submission, targets
+
+    def _board(self, name: str) -> LiveBoard:
+        """Return a board as the whole group sees it."""
+        found = self._current.get(name)
+        if found is None:
+            found = self._current[name] = self._catalog[name]
+        return found
+
+    def _taken_by(self, live: LiveBoard, submission: Submission) -> Submission:
+        """Return a submission whose board was redefined while it waited, as the new definition takes it."""
+        if live.id != submission.live.id:
+            raise UnknownBoard(f"board {live.name!r} was deleted and made anew meanwhile: send it again")
+        if submission.kind == "increment" and not live.board.takes_increments:
+            raise NotIncrementable(f"board {live.name!r} takes no increments any more: its operator is now {live.board.operator!r}")
+        return submission.taken_by(live, submission.received)
+
+    def _meanings(self, on: _Target, submission: Submission) -> list[_Meaning]:
+        """Return what a submission means on a board: kind, amount and scope of each event."""
+        if submission.kind == "increment" and on.live.board.resolves_increments:
+            return self._raises(on, submission)
+        kind, amount = self._amount(on, submission)
+        return [(kind, amount, on.scope)]
+
+    def _raises(self, on: _Target, submission: Submission) -> list[_Meaning]:
+        """Return what an amount makes of the best scores that there are: one event for rankings in a row that come to the same."""
+        board, player, amount = on.live.board, submission.player, submission.amount
+        if amount < 0:
+            raise InvalidScore(
+                f"amount = {board.shown(amount)} would make the score worse, and board {board.name!r} keeps the best: send 0 or more"
+            )
+        if on.live.is_resetting:
+            raise Unavailable(f"board {on.live.name!r} is being reset: send the amount again in a moment")
+        self._check_results(on.live, on.route.rankings, player, amount)
+        scores = [(ranking, self._made[ranking, player]) for ranking in on.route.rankings]
+        if len({score for _, score in scores}) == 1:
+            return [("raise", scores[0][1], on.scope)]
+        meant: list[_Meaning] = []
+        for span in on.route.spans:
+            own = [(ranking, score) for ranking, score in scores if ranking.window == span.window]
+            if len({score for _, score in own}) == 1:
+                last = meant[-1] if meant else None
+                if last is not None and last[2] is not None and last[2].segment is None and last[1] == own[0][1]:
+                    meant[-1] = "raise", last[1], Scope((*last[2].windows, span.window))
+                else:
+                    meant.append(("raise", own[0][1], Scope((span.window,))))
+            else:
+                meant += [("raise", score, Scope((span.window,), ranking.segment)) for ranking, score in own]
+        return meant
+
+    def _amount(self, on: _Target, submission: Submission) -> tuple[Kind, int]:
+        """Return the kind and amount of the one event that a submission becomes on a board."""
+        target, route, _ = on
+        board, own = target.board, target is submission.live
+        kind, amount = submission.kind, submission.amount
+        if target.half_life is not None:
+            return _decaying_amount(target, kind, amount, own)
+        is_tracked = target.id in self._tracked
+        if kind == "score" and not board.takes_corrections:
+            low, high = board.bounds
+            if not low <= amount <= high:
+                raise InvalidScore(f"score = {board.shown(amount)} is outside the bounds of board {board.name!r}")
+            if is_tracked:
+                self._take_score(board, route.rankings, submission.player, amount)
+            return "score", amount
+        if kind == "score" and own:
+            # An absolute score on a sum board: what is missing to it in the first of its windows.
+            if target.is_resetting:
+                raise Unavailable(f"board {target.name!r} is being reset: send the score again in a moment, or an amount, as an increment")
+            kind, amount = "correction", amount - self._score(route.rankings[0], submission.player)
+        elif kind == "score":
+            kind = "increment"
+        if is_tracked:
+            self._check_results(target, route.rankings, submission.player, amount)
+        return kind, amount
+
+    def _take_score(self, board: Board, rankings: tuple[Ranking, ...], player: str, score: int) -> None:
+        """Note a score, so that amounts behind it in the group go on from it."""
+        for ranking in rankings:
+            known = self._scores.get((ranking, player)) if board.resolves_increments else None
+            self._made[ranking, player] = score if known is None else max(known, score)
+
+    def _check_results(self, target: LiveBoard, rankings: tuple[Ranking, ...], player: str, amount: int) -> None:
+        low, high = target.board.bounds
+        for ranking in rankings:
+            result = self._made[ranking, player] = amount + self._score(ranking, player)
+            if not low <= result <= high:
+                shown = target.board.shown
+                raise InvalidScore(
+                    f"amount = {shown(amount)} would make the {ranking.window} score {shown(result)}, outside the bounds of board "
+                    f"{target.name!r}: {shown(low)} to {shown(high)}"
+                )
+
+    def _score(self, ranking: Ranking, player: str) -> int:
+        key = ranking, player
+        known = self._made.get(key)
+        return self._scores.get(key, 0) if known is None else known
+
+
+def _update(target: LiveBoard, submission: Submission, event: Event) -> Update:
+    """Return what the engine has to do for one of a submission's events."""
+    own = target is submission.live
+    if own and (event.kind, event.amount, event.scope) == (submission.kind, submission.amount, submission.scope):
+        return submission.update
+    return target.update(event, own and submission.ranked)
+
+
+def _decaying_amount(target: LiveBoard, kind: Kind, amount: int, own: bool) -> tuple[Kind, int]:
+    """Return what a submission means on a board with decay, where bounds are those of single amounts."""
+    if own:
+        check_decaying(target, kind)
+    low, high = target.board.bounds
+    if not low <= amount <= high:
+        raise InvalidScore(
+            f"{'score' if kind == 'score' else 'amount'} = {target.board.shown(amount)} is outside the bounds of board {target.name!r}"
+        )
+    return "increment" if target.board.takes_corrections else kind, amount

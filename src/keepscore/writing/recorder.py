@@ -1,0 +1,220 @@
+"""One group into the ledger: checked against the engine, planned, and recorded; or planned for the engine to keep meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keepscore.domain.results.standings import Rejection
+from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerReplaced, LedgerUnavailable
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.storage.ledgers.claims import DuplicateKeys
+from keepscore.storage.pace import Turns
+from keepscore.telemetry.counters import SPOOLED_EVENTS
+from keepscore.writing.engine_checks import EngineChecks
+from keepscore.writing.groups import Group, PendingRequest, fail
+from keepscore.writing.numbers import Numbers
+from keepscore.writing.parts import WriteParts
+from keepscore.writing.plan import Plan, Planner
+from keepscore.writing.plays import play_claims, refuse_played
+from keepscore.writing.queue import RequestQueue
+from keepscore.writing.receipts import Receipts
+from keepscore.writing.scores import Scores
+from keepscore.writing.segment_cap import SegmentCap
+from keepscore.writing.under_way import UnderWay
+
+__all__ = ["Recorder"]
+
+#: Milliseconds after which a submission that has waited is checked once more.
+RECHECK_AFTER_MS = 2000
+
+
+class _OutcomeUnknown(Exception):
+    """A group was sent to the ledger, and nobody knows whether it is recorded: it must not be sent again under other numbers."""
+
+    def __init__(self, error: LedgerUnavailable) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Recorder:
+    """Records the groups of one writer, one after the other."""
+
+    def __init__(
+        self,
+        parts: WriteParts,
+        queue: RequestQueue,
+        numbers: Numbers,
+        under_way: UnderWay,
+        engine_checks: EngineChecks,
+        receipts: Receipts,
+        segment_cap: SegmentCap,
+    ) -> None:
+        #: Events recorded since the process started.
+        self.recorded = 0
+        self._catalog, self._ledger, self._engine, self._clock = parts.stores
+        self._identity = parts.identity
+        self._healing = parts.healing
+        self._behind = parts.behind
+        self._spool = parts.spool
+        self._watch = parts.watch
+        self._retries = parts.retries
+        self.queue = queue
+        self.numbers = numbers
+        self.under_way = under_way
+        self.engine_checks = engine_checks
+        self._receipts = receipts
+        self._segment_cap = segment_cap
+        self._is_elsewhere = parts.stores.engine.is_shared
+        self._scores = Scores(parts.stores.engine, parts.stores.ledger, parts.stores.clock, self._settle_scores)
+
+    async def record(self, requests: list[PendingRequest], is_alone: bool = True) -> Group | None:
+        """Record a group in the ledger. Requests that cannot be recorded get their answer here.
+
+        `is_alone`: no other group is being applied.
+        """
+        held: dict[int, str] = {}
+        try:
+            if self._is_elsewhere:
+                requests = await self.engine_checks.refuse(requests)
+                held = await self.engine_checks.hold(requests)
+            if self._spool.reason is not None:
+                raise self._spool.reason
+            if self.numbers.spent:
+                self._spool.renew()
+                self.numbers.restart()
+            await self.numbers.meet_ledger(is_alone)
+            if self._watch.has_doubts:
+                requests = self.engine_checks.refuse_doubtful(requests)
+            while requests:
+                refuse_played(requests)
+                plans = await self._plan(requests)
+                try:
+                    seq = await self._append(requests, plans)
+                except DuplicateKeys as duplicates:
+                    for request in requests:
+                        if request.claim is not None and request.claim in duplicates.answered:
+                            await self._receipts.replay(request, request.claim, duplicates.answered[request.claim])
+                    requests = [request for request in requests if request.claim not in duplicates.answered]
+                    refuse_played(requests, duplicates.answered)
+                else:
+                    return Group(requests, plans, held, seq)
+        except _OutcomeUnknown as exc:
+            fail(requests, exc.error)
+        except LedgerReplaced:
+            # Nothing of it is recorded. It comes next, after the ledger is compared.
+            self.queue.put_back(requests)
+        except LedgerUnavailable as exc:
+            kept = await self._keep_in_spool(requests, held, exc)
+            if kept is not None:
+                return kept
+        except Exception as exc:
+            fail(requests, exc)
+        await self.engine_checks.release(held)
+        return None
+
+    async def _keep_in_spool(self, requests: list[PendingRequest], held: dict[int, str], error: LedgerUnavailable) -> Group | None:
+        """Plan a group that the ledger cannot take now, for the engine to keep. Requests that need the ledger get the error."""
+        refused = [request for request in requests if request.has_claims or any(self._needs_ledger(live) for live in request.boards)]
+        fail(refused, error)
+        requests = [request for request in requests if request not in refused]
+        if not requests:
+            return None
+        try:
+            if self._spool.reason is None:
+                self._spool.begin(error)
+                self.numbers.restart()
+            elif self.numbers.spent:
+                await self.engine_checks.check(requests)
+                self._spool.renew()
+                self.numbers.restart()
+            plans = await self._plan(requests)
+        except Exception as exc:
+            fail(requests, exc)
+            return None
+        events = [event for plan in plans.values() for event in plan.events]
+        self.numbers.count(events)
+        SPOOLED_EVENTS.add(n=len(events))
+        return Group(requests, plans, held, None)
+
+    def _needs_ledger(self, live: LiveBoard) -> bool:
+        """Return whether the engine cannot keep submissions to a board for the ledger: all boards that they go to take them, or none."""
+        return self._catalog.is_strong(live) or (bool(live.board.also) and not self._engine.is_one_step)
+
+    async def _plan(self, requests: list[PendingRequest]) -> dict[int, Plan]:
+        """Return plans by the identity of their submission, in order; what cannot be planned is answered or rejected."""
+        while (plans := await self._try_to_plan(requests)) is None:
+            pass
+        return plans
+
+    async def _try_to_plan(self, requests: list[PendingRequest]) -> dict[int, Plan] | None:
+        """Do the same, or return None where a request is a retry of what is recorded.
+
+        It has its answer then, and the others are planned without it.
+        """
+        planner = Planner(self._catalog, self._scores, self._identity.number, self.numbers.counts)
+        await planner.prepare(submission for request in requests for _, submission in request.submissions)
+        await self._segment_cap.prepare(submission for request in requests for _, submission in request.submissions)
+        plans: dict[int, Plan] = {}
+        now = self._clock()
+        turns = Turns()
+        for request in requests:
+            given, request.submissions = request.submissions, []
+            for index, submission in given:
+                if turns.is_over():
+                    await turns.pass_on()
+                try:
+                    if now - submission.received > RECHECK_AFTER_MS and not submission.backfill:
+                        # It has waited so long that its window may have been closed.
+                        submission.find_rankings(now)
+                    self._segment_cap.check(submission)
+                    plans[id(submission)] = planner.plan_alone(submission) or planner.plan(submission)
+                    request.submissions.append((index, submission))
+                except KeepscoreError as exc:
+                    if request.claim is not None and (known := await self._ledger.claims.find(request.claim)):
+                        # It is a retry: that it could not be taken a second time does not matter.
+                        request.submissions = given
+                        # It keeps its submissions: where the answer is yet to be kept, it comes again.
+                        requests[:] = [other for other in requests if other is not request]
+                        await self._receipts.replay(request, request.claim, known)
+                        return None
+                    if request.batch:
+                        request.rejected.append(Rejection(index, exc.type, exc.detail))
+                    else:
+                        request.settle(exc)
+        return plans
+
+    async def _append(self, requests: list[PendingRequest], plans: dict[int, Plan]) -> int:
+        """Record the events of a group; return the ledger's number of it."""
+        events = [event for plan in plans.values() for event in plan.events]
+        if not events:
+            return 0
+        claims = [request.claim for request in requests if request.claim is not None and request.submissions] + play_claims(requests)
+        answers = self._retries.unsaved()
+        records = {t.claim: t.record(t.rejected) for t in requests if t.record is not None and t.claim is not None and t.submissions}
+        try:
+            seq = await self._ledger.events.append(events, claims, answers | records if records else answers)
+        except DuplicateKeys:
+            raise
+        except LedgerUnavailable as exc:
+            if exc.nothing_recorded:
+                raise
+            self.numbers.unsure = True
+            raise _OutcomeUnknown(exc) from exc
+        except BaseException:
+            self.numbers.unsure = True
+            raise
+        self._retries.saved(answers)
+        self.numbers.count(events)
+        self.recorded += len(events)
+        return seq
+
+    async def _settle_scores(self, boards: Iterable[LiveBoard]) -> None:
+        """Bring boards up to date whose scores are about to be read."""
+        # What these change is seen only then.
+        await self.under_way.applied()
+        for live in boards if self._spool.reason is None else ():
+            try:
+                await self._healing.ensure(live, self.numbers.counts.get(live.id, 0))
+            except EngineUnavailable:
+                # The ledger is asked then.
+                self._behind.add(live, self._clock())

@@ -1,0 +1,134 @@
+"""A checked submission, and the rankings in which it counts: all of its time, or those within a scope.
+
+A correction, a score that is sent to a `sum` board, counts in the board's first window, or in those that the request names. A late score
+counts in the windows that are still open, where the board has `late = "open_windows"`, or is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from keepscore.domain.durations import time_of
+from keepscore.domain.plays import Play
+from keepscore.domain.scoring import Kind, Scope
+from keepscore.domain.windows import Span
+from keepscore.errors import InvalidField, WindowClosed
+from keepscore.projection.live_boards import LiveBoard, RankingRoute
+from keepscore.storage.engines.base import Update
+
+__all__ = ["Submission", "check_windows", "route_on"]
+
+#: What stands in a submission until it is known where it counts.
+NO_ROUTE = RankingRoute((), (), (), 0)
+NO_UPDATE = Update("", "score", 0, 0, 0, (), 0, (), False)
+
+
+class Submission(msgspec.Struct, eq=False):
+    """A checked submission: `amount` is the score or increment as stored, `route` the rankings that it counts in."""
+
+    live: LiveBoard
+    player: str
+    kind: Kind
+    amount: int
+    at: int
+    received: int
+    segments: dict[str, str] | None
+    game_id: str | None
+    metadata: Any
+    #: Whether it counts in windows that are closed, too.
+    backfill: bool
+    #: Whether somebody waits for the ranks.
+    ranked: bool
+    #: The windows that a correction names.
+    windows: tuple[str, ...] | None = None
+    #: The play that it is the score of, which counts once.
+    play: Play | None = None
+    route: RankingRoute = NO_ROUTE
+    #: Where it counts on its own board; None: in all rankings of its time.
+    scope: Scope | None = None
+    #: What the engine has to do for it, if nothing changes it on its way.
+    update: Update = NO_UPDATE
+
+    def find_rankings(self, now: int) -> None:
+        """Find the rankings in which it counts, by the clock, or raise WindowClosed. To be called again when it has waited long."""
+        live = self.live
+        scope = None
+        if self.kind == "score" and live.board.takes_corrections:
+            scope = _correction_scope(live, live.position(self.at).spans, self.windows)
+        self.route, self.scope = _open_route(self, live, scope, now)
+        self.update = live.update_on(self.route, self, self.ranked)
+
+    def on(self, live: LiveBoard, scope: Scope | None) -> Submission:
+        """Return the same as another definition of its board takes it, with the scope that was recorded."""
+        submission = replace(self, live=live, route=live.route(self.at, self.segments, scope), scope=scope)
+        submission.update = live.update_on(submission.route, submission, self.ranked)
+        return submission
+
+    def taken_by(self, live: LiveBoard, now: int) -> Submission:
+        """Return the same as another definition of its board would have taken it, or raise the error that says why not."""
+        submission = replace(self, live=live)
+        if self.windows is not None:
+            submission.windows = check_windows(live, self.kind, self.windows)
+        submission.find_rankings(now)
+        return submission
+
+
+def route_on(linked: LiveBoard, submission: Submission) -> tuple[RankingRoute, Scope | None]:
+    """Return the rankings of a linked board in which a submission counts, and the scope that says so."""
+    return _open_route(submission, linked, None, submission.received)
+
+
+def _open_route(submission: Submission, live: LiveBoard, scope: Scope | None, now: int) -> tuple[RankingRoute, Scope | None]:
+    moment = submission.at
+    position = live.position(moment)
+    route = position.route(submission.segments, scope)
+    # Nearly always the windows of the event's time are the ones that are open now, unless the clock was put back.
+    is_now = moment == now or position is live.position(now)
+    closed = live.closed
+    if not submission.backfill and not (is_now and (not closed or moment >= max(closed.values()))):
+        ended = [span for span in route.spans if _is_closed(live, span, closed, now)]
+        left = tuple([span.window for span in route.spans if span not in ended])
+        if ended and not (left and scope is None and live.board.late == "open_windows"):
+            raise WindowClosed(
+                f"at = {_text(moment)} lies in the {ended[0].window} window {ended[0].id} of board {live.name!r}, which ended at "
+                f"{_text(ended[0].end)} and takes late scores for {live.board.grace} only"
+            )
+        if ended:
+            scope = Scope(left)
+            route = position.route(submission.segments, scope)
+    if not route.spans and live is submission.live:
+        assert live.board.season is not None, "a season by cron has no gaps"
+        start, end = (time.isoformat(timespec="seconds") for time in live.board.season)
+        raise WindowClosed(f"board {live.name!r} has no season at {_text(moment)}: its season is from {start} to {end}")
+    return route, scope
+
+
+def _is_closed(live: LiveBoard, span: Span, closed: Mapping[str, int], now: int) -> bool:
+    """Return whether a window has ended, its grace included, or was closed before."""
+    return now >= span.end + live.board.grace_ms or span.end <= closed.get(span.window, 0)
+
+
+def _correction_scope(live: LiveBoard, spans: Sequence[Span], windows: tuple[str, ...] | None) -> Scope:
+    """Return where a correction counts: in the windows that it names, or in the board's first, if there is one at its time."""
+    return Scope(windows or tuple([span.window for span in spans[:1]]) or (live.board.first_window,))
+
+
+def check_windows(live: LiveBoard, kind: Kind, windows: Sequence[str]) -> tuple[str, ...]:
+    """Return the windows that a correction names, in the board's order, or raise InvalidField."""
+    board = live.board
+    if kind != "score" or not board.takes_corrections:
+        raise InvalidField(
+            f"windows = {list(windows)} cannot be given: it is for corrections, which are scores that are sent to 'sum' boards; this is "
+            f"{'a score' if kind == 'score' else 'an increment'} on board {board.name!r}, whose operator is {board.operator!r}"
+        )
+    if not windows or len(set(windows)) < len(windows) or not set(windows) <= set(board.periods):
+        raise InvalidField(f"windows = {list(windows)} cannot be used: name one or more of {', '.join(board.periods)}, each once")
+    return tuple([window for window in board.periods if window in windows])
+
+
+def _text(moment: int) -> str:
+    return time_of(moment).isoformat(timespec="seconds")

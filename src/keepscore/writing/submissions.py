@@ -1,0 +1,107 @@
+"""Submissions as callers make them: checked, written, and answered once for each idempotency key."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from keepscore.domain.inputs import Entry
+from keepscore.domain.results.standings import BatchReceipt, Receipt, Rejection
+from keepscore.errors import InvalidField, KeepscoreError
+from keepscore.projection.stores import Stores
+from keepscore.storage.pace import Turns
+from keepscore.writing.batches import check_entry, check_size, merged_answer
+from keepscore.writing.checks import SubmissionRequest, check_submission
+from keepscore.writing.dry_run import dry_run
+from keepscore.writing.groups import PendingRequest
+from keepscore.writing.idempotency import Retries, Unanswered, submission_claim
+from keepscore.writing.protocols import PlayReader
+from keepscore.writing.writer import Writer
+
+__all__ = ["Submissions"]
+
+
+class Submissions:
+    """Takes the submissions of one process."""
+
+    def __init__(self, stores: Stores, writer: Writer, retries: Retries, plays: PlayReader) -> None:
+        self._stores = stores
+        self._catalog = stores.catalog
+        self._clock = stores.clock
+        self._writer = writer
+        self._retries = retries
+        self._plays = plays
+
+    async def submit(self, board: str, given: SubmissionRequest, key: str | None) -> Receipt:
+        """Submit a score or an increment. When this returns, it is durable and in the rankings."""
+        live = self._catalog[board]
+        claim = None if key is None else submission_claim(live.id, key, given.content())
+        try:
+            submission = check_submission(live, given, self._clock(), ranked=True)
+            if given.play_token is not None:
+                submission.play = self._plays.read(given.play_token, live.id, submission.player, submission.received)
+        except KeepscoreError:
+            # A retry of what was taken in time gets its answer, although it would be refused by now.
+            first = None if claim is None else await self._retries.first_answer(claim, batch=False)
+            if isinstance(first, Receipt):
+                return first
+            raise
+        request = PendingRequest([(0, submission)], [], claim, True, False, self._writer.answer())
+        receipt: Receipt
+        try:
+            receipt = await self._writer.submit(request)
+        except Unanswered:
+            receipt = await (await self._again([request]))[0]
+        return receipt
+
+    async def _again(self, requests: list[PendingRequest]) -> list[asyncio.Future[Any]]:
+        """Submit requests again that another process has recorded, when it has kept the answers, or had the time to."""
+        claim = requests[-1].claim
+        assert claim is not None
+        await self._retries.wait_for_answer(claim)
+        for request in requests:
+            request.answer, request.patient = self._writer.answer(), False
+        return [self._writer.submit(request) for request in requests]
+
+    async def submit_many(
+        self, board: str, entries: Sequence[Entry | KeepscoreError], results: bool, backfill: bool, key: str | None
+    ) -> BatchReceipt:
+        """Submit a batch; the bad entries are rejected one by one."""
+        check_size(entries)
+        if key is not None and any(isinstance(entry, Entry) and entry.idempotency_key is not None for entry in entries):
+            raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
+        live = self._catalog[board]
+        now = self._clock()
+        whole = PendingRequest([], [], None, results, True, self._writer.answer())
+        requests = [whole]
+        turns = Turns()
+        for index, entry in enumerate(entries):
+            if turns.is_over():
+                await turns.pass_on()
+            try:
+                if isinstance(entry, KeepscoreError):
+                    raise entry
+                submission = check_entry(live, entry, now, backfill, results, self._plays)
+                if entry.idempotency_key is None:
+                    whole.submissions.append((index, submission))
+                else:
+                    claim = submission_claim(live.id, entry.idempotency_key, entry)
+                    requests.append(PendingRequest([(index, submission)], [], claim, results, True, self._writer.answer()))
+            except KeepscoreError as exc:
+                whole.rejected.append(Rejection(index, exc.type, exc.detail))
+        if key is not None:
+            good = [entry for entry in entries if isinstance(entry, Entry)]
+            whole.claim = submission_claim(live.id, key, good)
+            first = None if whole.submissions else await self._retries.first_answer(whole.claim, batch=True)
+            if isinstance(first, BatchReceipt):
+                return first
+        await asyncio.gather(*[self._writer.submit(request) for request in requests], return_exceptions=True)
+        if waiting := [request for request in requests if isinstance(request.answer.exception(), Unanswered)]:
+            await asyncio.gather(*await self._again(waiting), return_exceptions=True)
+        return merged_answer(requests, results)
+
+    async def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], backfill: bool) -> BatchReceipt:
+        """Return what `submit_many` would accept and reject. Nothing is recorded."""
+        check_size(entries)
+        return await dry_run(self._stores, self._catalog[board], entries, backfill, self._plays)
