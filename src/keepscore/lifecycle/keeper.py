@@ -57,8 +57,9 @@ log = logging.getLogger(__name__)
 class JobTask:
     """A job, when it is due by the loop's clock (which nobody sets), and what became of it."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, comparing: Comparing) -> None:
         self.job = job
+        self._comparing = comparing
         self._clock = job.parts.clock
         self._ended = float("-inf")
         self.kept = float("-inf")
@@ -113,6 +114,11 @@ class JobTask:
     async def _work(self, call: Callable[[int], Awaitable[str]], now: int) -> str:
         """Do a job that writes into the ledger what it works out: not into another ledger than the one that it began with."""
         ledger = self.job.parts.ledger
+        await ledger.identity.look()
+        if not ledger.identity.is_confirmed:
+            # A connection that was lost is no reason to fail: the ledger may be the same.
+            async with self._comparing.lock:
+                await self._comparing.run(now)
         async with ledger.identity.pinned():
             if self._incarnation != ledger.identity.incarnation:
                 self._incarnation = ledger.identity.incarnation
@@ -135,8 +141,9 @@ class Keeper:
     def __init__(self, parts: JobParts, checkpoints: Checkpoints, definitions: Definitions, rebuilds: Rebuilds, names: Names) -> None:
         self._parts = parts
         self._checkpoints = checkpoints
+        comparing = Comparing(parts, definitions)
         jobs: list[Job] = [
-            Comparing(parts, definitions),
+            comparing,
             Expiry(parts),
             Closing(parts),
             Retiring(parts, definitions.defining),
@@ -153,8 +160,9 @@ class Keeper:
         if parts.is_shared:
             jobs = [Refreshing(parts, definitions, names), checkpoints.catching_up, Gaps(parts), Rotating(parts), *jobs]
         #: All jobs of this process, in the order in which they are looked at.
-        self.tasks = [JobTask(job) for job in jobs]
+        self.tasks = [JobTask(job, comparing) for job in jobs]
         (self._checkpointing,) = [task for task in self.tasks if task.job is checkpoints]
+        (self._compare,) = [task for task in self.tasks if task.job is comparing]
         self._leads = False
         self._lead_due = 0.0
         self._stopping = asyncio.Event()
@@ -259,6 +267,8 @@ class Keeper:
         """Do all jobs of the one that leads, as they are due at a moment that has passed (default: now)."""
         moment = self._moment(now)
         ran = []
+        # What the others work out is worth nothing while rankings have events that the ledger has lost.
+        await self._compare.run(self._compare.job.run, moment)
         for task in self.tasks:
             if task.job.for_leader:
                 await task.run(task.job.run, moment)

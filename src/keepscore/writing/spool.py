@@ -8,6 +8,8 @@ do so yet, when a call that was given up gets through. What was sent under a num
 from __future__ import annotations
 
 import logging
+from itertools import groupby
+from operator import attrgetter
 
 from keepscore.errors import EngineUnavailable, LedgerUnavailable
 from keepscore.projection.live_boards import LiveBoard
@@ -78,8 +80,11 @@ class Spool:
         spool = self._engine.spool
         while spool is not None and (entries := await spool.entries(live.id, CHUNK_ENTRIES)):
             events = [event for _, text in entries for event in events_in(text)]
-            seq = await self._ledger.events.restore(events)
-            # Others may have recorded something meanwhile that was applied later and counts before these, or the other way round.
             ordered = events if live.board.is_ordered else []
+            # Where the order counts, the ledger gets it from the spool: what it takes at once has one number, and is ordered by writers.
+            runs = [list(run) for _, run in groupby(ordered, key=attrgetter("writer"))] or [events]
+            for run in runs:
+                seq = await self._ledger.events.restore(run)
+            # Others may have recorded something meanwhile that was applied later and counts before these, or the other way round.
             needs_restate = {(ranking, event.player) for event in ordered for ranking in live.rankings_of(event)}
             await spool.drop(live.id, [name for name, _ in entries], needs_restate, seq)

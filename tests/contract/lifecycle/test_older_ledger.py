@@ -9,14 +9,9 @@ from keepscore.domain.boards import Window
 from keepscore.errors import KeepscoreError, LedgerReplaced
 from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
 from tests.contract.opened import DAY, differences, standings
-<<<<<<< HEAD:tests/contract/lifecycle/test_older_ledger.py
 from tests.contract.writing.test_older_ledger import back_up, fill, job, postgres, put_back
 from tests.contract.writing.test_writer_postgres import CUT
 from tests.support.wrapping import wrap
-=======
-from tests.contract.test_older_ledger import back_up, fill, job, put_back
-from tests.wrapping import wrap
->>>>>>> parent of 7a0a2af (A job of the keeper whose connection was lost has the ledger compared itself; run-once puts rankings right that an older ledger made wrong):tests/contract/test_older_ledger_jobs.py
 
 COINS = Board("coins", operator="sum")
 
@@ -120,3 +115,29 @@ async def test_archives_and_baselines_are_those_of_the_ledger(run, clock, path, 
         (closed,) = await lb.runtime.ledger.archives.find(1, kind="closed")
         assert sum(row.score for row in await lb.runtime.ledger.archives.rows(closed.id, 0, 10)) == 6
         assert await differences(lb) == []
+
+
+async def test_a_run_on_demand_puts_rankings_right_that_an_older_ledger_made_wrong(run, path, tmp_path):
+    async with run(COINS) as lb:
+        await fill(lb, 6, "coins")
+        await back_up(lb, tmp_path / "backup.db")
+        await fill(lb, 30, "coins")
+        put_back(tmp_path / "backup.db", path)
+        ran = await lb.admin.run_keeper()
+        assert [job.error for job in ran.jobs if job.error] == []
+        assert sum(score for _, _, score in await standings(lb, "coins")) == 6
+        assert await differences(lb) == []
+
+
+async def test_a_job_whose_connection_was_lost_has_the_ledger_compared_and_goes_on():
+    async with postgres(None) as (lb, connection):
+        await fill(lb, 6)
+        before = lb.runtime.ledger.identity.incarnation
+        await connection.execute(CUT)
+        with suppress(KeepscoreError):
+            # Who is cut off may notice it only now.
+            await lb.increment("game", "p0", 1)
+        (closing,) = [task for task in lb.runtime.keeper.tasks if task.job.name == "close"]
+        await closing.run(closing.job.run, lb.runtime.clock())
+        assert closing.status.error is None
+        assert before < lb.runtime.ledger.identity.incarnation == lb.runtime.ledger.identity.confirmed

@@ -11,10 +11,11 @@ import pytest
 
 from keepscore.domain.boards import Board
 from keepscore.domain.scoring import Event
-from keepscore.errors import LedgerInUse, LedgerUnavailable
+from keepscore.errors import LedgerInUse, LedgerReplaced, LedgerUnavailable
 from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
 from keepscore.storage.ledgers.sqlite.quick import AFTER_SLOW, QuickInserts
 from keepscore.storage.ledgers.sqlite.schema import migrate
+from tests.support.wrapping import wrap
 
 
 @pytest.fixture
@@ -229,3 +230,25 @@ def test_a_slow_disk_is_left_to_the_thread(path):
     assert [quick.insert("INSERT INTO t VALUES (?)", [(4,)]) for _ in range(AFTER_SLOW)] == [False] * AFTER_SLOW
     assert quick.insert("INSERT INTO t VALUES (?)", [(4,)])
     assert connection.execute("SELECT n FROM t").fetchall() == [(1,), (2,), (3,), (4,)]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("write", ["append", "restore"])
+async def test_nothing_is_recorded_in_a_file_that_takes_the_place_after_the_look(tmp_path, path, shared, write):
+    ledger = SqliteLedger(str(path), shared=shared)
+    await ledger.open(0)
+    await ledger.identity.on_writer(lambda connection: connection.execute("VACUUM INTO ?", (str(tmp_path / "older.db"),)))
+    first, second = (Event(1, 1, n, "p", "score", 1, 5, 5) for n in (1, 2))
+    await ledger.events.append([first], [], {})
+
+    async def exchange(look):
+        await look()
+        if (tmp_path / "older.db").exists():
+            (tmp_path / "older.db").rename(path)
+
+    wrap(ledger.identity, "look", exchange)
+    with pytest.raises(LedgerReplaced):
+        await (ledger.events.append([second], [], {}) if write == "append" else ledger.events.restore([second]))
+    await ledger.identity.look()
+    assert await ledger.events.positions(1) == {}
+    await ledger.close()

@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from keepscore import Board
+from keepscore.writing.spooled import packed
 from tests.contract.both import own_redis
-from tests.contract.driving import NOON, all_time
+from tests.contract.driving import NOON, all_time, batch, event
 from tests.contract.opened import at, differences, live_of, recorded
 from tests.support import oracle
 from tests.support.opening import leaderboards
@@ -100,3 +101,17 @@ async def test_times_of_clients_and_of_hosts_and_requests_at_once(tmp_path, ledg
         for board in boards:
             await one.admin.rebuild(board.name)
         assert await differences(both[1]) == []
+
+
+@pytest.mark.parametrize("ledger", ["sqlite", "postgres"])
+async def test_what_was_kept_for_the_ledger_counts_in_the_order_in_which_it_was_kept(tmp_path, ledger):
+    """Two hosts in turn while the ledger was away: the writer with the lower number came last."""
+    board = Board("b", operator="last", resolution="1h")
+    async with leaderboards(ledger_url(ledger, tmp_path), own_redis(), [board], lambda: NOON + 60_000) as lb:
+        live = await live_of(lb, "b")
+        for one in (event(1, "p", 5, 2, writer=900_002), event(1, "p", 7, 1, writer=900_001)):
+            await lb.runtime.engine.apply([batch(live, one)._replace(spool=packed([one]))])
+        await lb.runtime.spool.drain()
+        await lb.runtime.restater.restate_late(live)
+        assert await shown(lb, "b") == {"p": 7}
+        assert await differences(lb) == []

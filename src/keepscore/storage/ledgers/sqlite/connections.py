@@ -9,6 +9,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 from keepscore.errors import LedgerAway, LedgerReplaced, LedgerUnavailable
@@ -80,7 +81,16 @@ class SqliteConnections(Identity):
     async def write_confirmed(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do the same in a ledger that is confirmed, or raise LedgerReplaced."""
         await self.look_confirmed()
-        return await self.write(work)
+        incarnation = self.incarnation
+
+        @wraps(work)
+        def confirmed(connection: sqlite3.Connection) -> T:
+            if self.incarnation != incarnation:
+                # It was exchanged between the look and the transaction.
+                raise LedgerReplaced(f"another file lies at {self.path}: try again")
+            return work(connection)
+
+        return await self.write(confirmed)
 
     async def read(self, query: str, *args: object) -> list[Any]:
         """Return the rows of a named query."""

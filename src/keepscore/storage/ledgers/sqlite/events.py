@@ -62,7 +62,6 @@ class SqliteEvents(SqliteRole, EventStore):
     async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> int:
         sql = self._queries["append_event"]
         connections = self._connections
-        await connections.look_confirmed()
         own = None if connections.shared else await self._own_seq()
 
         def work(connection: sqlite3.Connection) -> int:
@@ -74,8 +73,9 @@ class SqliteEvents(SqliteRole, EventStore):
             return seq
 
         if own is None or claims or answers or len(events) > MAX_INSERT:
-            seq = await connections.write(work)
+            seq = await connections.write_confirmed(work)
         else:
+            await connections.look_confirmed()
             seq, rows = own, [_row(event, own) for event in events]
             if not connections.insert_quickly(sql, rows):
                 # A statement alone is a transaction.
@@ -99,14 +99,13 @@ class SqliteEvents(SqliteRole, EventStore):
 
     async def restore(self, events: Sequence[Event]) -> int:
         sql = self._queries["restore_event"]
-        await self._connections.look_confirmed()
         own = None if self._connections.shared else await self._own_seq()
 
         def work(connection: sqlite3.Connection) -> tuple[int, list[bool]]:
             seq = own or self.take_seqs(connection, 1)
             return seq, [bool(connection.execute(sql, _row(event, seq)).rowcount) for event in events]
 
-        seq, new = await self._connections.write(work)
+        seq, new = await self._connections.write_confirmed(work)
         self._index.add(event for event, is_new in zip(events, new, strict=True) if is_new)
         self._index_if_due()
         return seq
