@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from keepscore.sync import Leaderboards
-from tests.postgres_servers import shared_postgres
-from tests.redis_servers import single
+from tests.support.postgres_servers import shared_postgres
+from tests.support.redis_servers import single
 
 #: What every program begins with. `child(work)` forks, and returns what `work` returned there, or the error that it raised, as text.
 #: The child comes to its end as programs do: with all objects finalized.
