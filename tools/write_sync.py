@@ -20,6 +20,7 @@ NAMESPACES = {
     "players": ("Players", Path("src/keepscore/players/profiles.py")),
     "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
     "keys": ("Keys", Path("src/keepscore/access/keys.py")),
+    "moderation": ("Moderation", Path("src/keepscore/fairplay/moderation.py")),
 }
 #: The class methods that make leaderboards.
 OPENERS = ("open", "configured")
@@ -27,7 +28,7 @@ TARGET = Path("src/keepscore/sync.py")
 
 CLIENT = Path("src/keepscore/client")
 #: Modules of the client that are made from others.
-TWINS = {CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py" for name in ("sending", "namespaces", "keys", "client")}
+TWINS = {CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py" for name in ("sending", "namespaces", "keys", "moderation", "client")}
 #: What the text of a module becomes in its twin.
 BLOCKING = {
     r"\basync (def|with|for)\b": r"\1",
@@ -36,8 +37,8 @@ BLOCKING = {
     r"\ba(close|iter_bytes)\b": r"\1",
     r"\bAsyncClient\b": "Client",
     r"\basyncio\b": "time",
-    r"\bclient\.(sending|namespaces|keys)\b": r"client.sync_\1",
-    r"(?<!\.)\b(Sender|Send|Client|History|Players|Administration|Keys)\b": r"Sync\1",
+    r"\bclient\.(sending|namespaces|keys|moderation)\b": r"client.sync_\1",
+    r"(?<!\.)\b(Sender|Send|Client|History|Players|Administration|Keys|Moderation)\b": r"Sync\1",
     r"\ban async context\b": "a context",
 }
 
@@ -59,6 +60,7 @@ from keepscore.access.keys import DEFAULT_OVERLAP
 from keepscore.access.player_tokens import DEFAULT_TTL
 from keepscore.config import Settings
 from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStandings, PlayerToken
+from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,
@@ -109,6 +111,7 @@ class Leaderboards:
         self.players = Players(self)
         self.admin = Administration(self)
         self.keys = Keys(self)
+        self.moderation = Moderation(self)
 
     def __enter__(self) -> Leaderboards:
         try:

@@ -19,6 +19,7 @@ from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
 from keepscore.domain.results.standings import Around, BatchReceipt, Count, Lookup, PlayerPlace, Receipt, Top
 from keepscore.errors import KeepscoreError, NotUsable
+from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifetime import Connect, Lifetime, OpenedByCall
 from keepscore.players.profiles import Players
@@ -42,7 +43,7 @@ class Leaderboards:
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
     Scores are submitted and read here. `history` has what has been, `players` what is known of players beside their scores, `admin`
-    what is done to boards as wholes, and `keys` the API keys of a service.
+    what is done to boards as wholes, `keys` the API keys of a service, and `moderation` what moderators decide.
 
     >>> import asyncio
     >>> async def main():
@@ -64,6 +65,8 @@ class Leaderboards:
         self.admin = cast("Administration", OpenedByCall(self._opened, "admin", Administration))
         #: API keys: create, list, revoke and rotate them, and sign player tokens.
         self.keys = cast("Keys", OpenedByCall(self._opened, "keys", Keys))
+        #: What moderators decide: events that no longer count, and undoing that.
+        self.moderation = cast("Moderation", OpenedByCall(self._opened, "moderation", Moderation))
 
     @classmethod
     def open(

@@ -19,6 +19,9 @@ from keepscore.access.play_tokens import PlayTokens
 from keepscore.access.playing import Plays
 from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
+from keepscore.fairplay.job import FinishVoids
+from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifecycle.definitions import Definitions
 from keepscore.lifecycle.jobs.checkpoints import Checkpoints
@@ -138,6 +141,7 @@ class Runtime:
     keeper: Keeper
     admin: Administration
     players: Players
+    moderation: Moderation
     readiness: Readiness
     vitals: VitalSigns
 
@@ -245,7 +249,8 @@ async def build_runtime(
     )
     checkpoints = Checkpoints(job_parts, CatchingUp(job_parts))
     rebuilds = Rebuilds(parts, definitions, checkpoints, feed)
-    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, names)
+    voids = Voids(job_parts, rebuilds)
+    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, names, [FinishVoids(job_parts, voids)])
     return Runtime(
         settings=settings,
         clock=clock,
@@ -284,6 +289,7 @@ async def build_runtime(
         keeper=keeper,
         admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
         players=Players(stores, claims, reader, names),
+        moderation=Moderation(voids, claims),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),
     )

@@ -343,7 +343,7 @@ class SimulatedEngine(RankingEngine, SpoolSupport, LockSupport):
     async def settle(
         self,
         board_id: int,
-        states: Mapping[Ranking, Mapping[str, State]],
+        states: Mapping[Ranking, Mapping[str, State | None]],
         upto: Mapping[int, int],
         advanced: Mapping[int, int],
         shadow: bool = False,

@@ -13,6 +13,7 @@ import msgspec
 
 from keepscore.domain.imports import Part
 from keepscore.domain.results.access import ApiKey, KeyList
+from keepscore.domain.results.moderation import Void, Voids
 from keepscore.domain.results.standings import BoardInfo, Deleted, encode
 from keepscore.errors import InvalidField
 
@@ -31,6 +32,7 @@ __all__ = [
     "read",
     "reasons_of",
     "view_of",
+    "voids_of",
 ]
 
 #: The status that tells that a board is new.
@@ -157,6 +159,11 @@ def boards_of(answer: HttpAnswer) -> list[BoardInfo]:
 def keys_of(answer: HttpAnswer) -> list[ApiKey]:
     """Read API keys."""
     return msgspec.json.decode(answer.body, type=KeyList).keys
+
+
+def voids_of(answer: HttpAnswer) -> list[Void]:
+    """Read voids."""
+    return msgspec.json.decode(answer.body, type=Voids).voids
 
 
 def parts_of(answer: HttpAnswer) -> list[Part]:

@@ -10,6 +10,7 @@ from typing import Any
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, change, decoder, read, reasons_of, view_of
 from keepscore.client.keys import Keys
+from keepscore.client.moderation import Moderation
 from keepscore.client.namespaces import Administration, History, Players
 from keepscore.client.sending import Sender
 from keepscore.domain.inputs import Entry, Number
@@ -44,6 +45,11 @@ class Client(Sender):
     def keys(self) -> Keys:
         """The API keys of the service."""
         return Keys(self._call)
+
+    @property
+    def moderation(self) -> Moderation:
+        """What moderators decide: events that no longer count, and undoing that."""
+        return Moderation(self._call)
 
     @property
     def history(self) -> History:

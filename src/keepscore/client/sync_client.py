@@ -13,6 +13,7 @@ from typing import Any
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, change, decoder, read, reasons_of, view_of
 from keepscore.client.sync_keys import SyncKeys
+from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
 from keepscore.client.sync_sending import SyncSender
 from keepscore.domain.inputs import Entry, Number
@@ -47,6 +48,11 @@ class SyncClient(SyncSender):
     def keys(self) -> SyncKeys:
         """The API keys of the service."""
         return SyncKeys(self._call)
+
+    @property
+    def moderation(self) -> SyncModeration:
+        """What moderators decide: events that no longer count, and undoing that."""
+        return SyncModeration(self._call)
 
     @property
     def history(self) -> SyncHistory:

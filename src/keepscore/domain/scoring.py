@@ -44,9 +44,9 @@ __all__ = [
 #: The time of a state whose time an engine does not keep. No event has it.
 NO_TIME = -1
 
-#: What an event does: it gives a score, adds an amount, adds the difference that a correction of a sum makes, or gives the score that an
-#: amount has made of the best one.
-Kind = Literal["score", "increment", "correction", "raise"]
+#: What an event does: it gives a score, adds an amount, adds the difference that a correction of a sum makes, gives the score that an
+#: amount has made of the best one; or says of another event that it no longer counts, or counts again (`verdicts`).
+Kind = Literal["score", "increment", "correction", "raise", "void", "restore"]
 #: The kinds whose amounts add to the score that there is.
 ADDING = ("increment", "correction")
 

@@ -53,12 +53,12 @@ def check_key(key: str | None) -> str | None:
     return key
 
 
-def moment_of(at: datetime | str) -> int:
+def moment_of(at: datetime | str, what: str = "at") -> int:
     """Convert a time with an offset to milliseconds since 1970."""
     try:
         moment = datetime.fromisoformat(at) if isinstance(at, str) else at
         if moment.tzinfo is None:
-            raise InvalidTime(f"at = {str(at)!r} has no offset: write it as in '2026-11-15T19:30:00Z'")
+            raise InvalidTime(f"{what} = {str(at)!r} has no offset: write it as in '2026-11-15T19:30:00Z'")
         return round(moment.timestamp() * 1000)
     except (ValueError, OverflowError, TypeError):
-        raise InvalidTime(f"at = {str(at)!r} is not a time: write it as in '2026-11-15T19:30:00Z'") from None
+        raise InvalidTime(f"{what} = {str(at)!r} is not a time: write it as in '2026-11-15T19:30:00Z'") from None

@@ -25,6 +25,7 @@
     │   ├── UnknownPlayer
     │   ├── UnknownKey              an API key
     │   ├── UnknownSnapshot
+    │   ├── UnknownVoid
     │   ├── NotKept             players beyond the archived ones, events that were dropped
     │   └── UnknownRoute
     ├── MethodNotAllowed
@@ -124,6 +125,7 @@ from keepscore.errors.not_found import (
     UnknownRoute,
     UnknownSegment,
     UnknownSnapshot,
+    UnknownVoid,
     UnknownWindow,
 )
 from keepscore.errors.unavailable import (
@@ -197,6 +199,7 @@ __all__ = [
     "UnknownRoute",
     "UnknownSegment",
     "UnknownSnapshot",
+    "UnknownVoid",
     "UnknownWindow",
     "UnsupportedMediaType",
     "VersionConflict",

@@ -6,7 +6,17 @@ from datetime import datetime
 
 from keepscore.errors.base import NotFound
 
-__all__ = ["NotKept", "UnknownBoard", "UnknownKey", "UnknownPlayer", "UnknownRoute", "UnknownSegment", "UnknownSnapshot", "UnknownWindow"]
+__all__ = [
+    "NotKept",
+    "UnknownBoard",
+    "UnknownKey",
+    "UnknownPlayer",
+    "UnknownRoute",
+    "UnknownSegment",
+    "UnknownSnapshot",
+    "UnknownVoid",
+    "UnknownWindow",
+]
 
 
 class UnknownBoard(NotFound):
@@ -36,6 +46,10 @@ class UnknownKey(NotFound):
 
 class UnknownSnapshot(NotFound):
     """The board has no such snapshot."""
+
+
+class UnknownVoid(NotFound):
+    """There is no such void."""
 
 
 class NotKept(NotFound):

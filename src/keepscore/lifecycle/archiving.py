@@ -104,7 +104,7 @@ async def bring_together(parts: JobParts, live: LiveBoard) -> Positions:
                     await healing.catch_up(live)
             else:
                 await healing.catch_up(live)
-        elif live.board.is_ordered and await engine.needs_restate(live.id):
+        elif await engine.needs_restate(live.id):
             await parts.restater.restate_late(live)
         else:
             return upto

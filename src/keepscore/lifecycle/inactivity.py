@@ -20,6 +20,7 @@ from keepscore.domain.inactivity import PREFIX, Inactivity, is_loss
 from keepscore.domain.ordering import Row
 from keepscore.domain.results.standings import BatchReceipt
 from keepscore.domain.scoring import Event
+from keepscore.domain.verdicts import that_count
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import player_past
 from keepscore.storage.engines.base import Ranking, RankingEngine
@@ -45,7 +46,7 @@ async def lose_for_inactivity(writer: Writer, ledger: Ledger, engine: RankingEng
     recorded = 0
     async for row in _candidates(engine, ranking, now - min(duration_ms(rule.after), duration_ms(rule.every)), floor):
         past = await player_past(ledger, live, row.player)
-        events = [event for event in past.events if ranking in live.rankings_of(event)]
+        events = [event for event in that_count(past.events) if ranking in live.rankings_of(event)]
         score = row.score
         for due in _due(rule, events, past.own.get(ranking), max(past.at, live.accepts_from), now):
             amount = min(live.board.points(rule.lose), score - floor)

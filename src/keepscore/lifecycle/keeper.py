@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -138,7 +138,15 @@ class JobTask:
 class Keeper:
     """Does the jobs of one process."""
 
-    def __init__(self, parts: JobParts, checkpoints: Checkpoints, definitions: Definitions, rebuilds: Rebuilds, names: Names) -> None:
+    def __init__(
+        self,
+        parts: JobParts,
+        checkpoints: Checkpoints,
+        definitions: Definitions,
+        rebuilds: Rebuilds,
+        names: Names,
+        more: Sequence[Job] = (),
+    ) -> None:
         self._parts = parts
         self._checkpoints = checkpoints
         comparing = Comparing(parts, definitions)
@@ -156,6 +164,7 @@ class Keeper:
             Partitions(parts),
             Retention(parts, definitions.defining, checkpoints),
             Checking(parts),
+            *more,
         ]
         if parts.is_shared:
             jobs = [Refreshing(parts, definitions, names), checkpoints.catching_up, Gaps(parts), Rotating(parts), *jobs]

@@ -7,6 +7,7 @@ from itertools import islice
 
 from keepscore.domain.inactivity import is_loss
 from keepscore.domain.scoring import Event
+from keepscore.domain.verdicts import VERDICTS
 from keepscore.domain.windows import span_of
 from keepscore.projection.fold import Folder
 from keepscore.projection.live_boards import LiveBoard
@@ -65,6 +66,10 @@ class _Covered:
         live, folder, opening, before = self._live, self.folder, self._opening, self._before
         new = [event for event in events if before is None or not before.covers(event)]
         covered = [event for event in new if opening.covers(event)]
+        for event in new:
+            if event.kind in VERDICTS and not opening.covers(event):
+                # What it is about may be covered: it is left out for good.
+                folder.judge(event)
         if live.ttls:
             # Those that stay keep rankings alive, too.
             for event in new:
@@ -79,7 +84,7 @@ class _Covered:
             self._positions[event.writer] = max(event.n, self._positions.get(event.writer, 0))
         if live.board.inactivity is not None:
             for event in covered:
-                for ranking in live.rankings_of(event) if not is_loss(event.kind, event.game_id) else ():
+                for ranking in live.rankings_of(event) if not is_loss(event.kind, event.game_id) and event.kind not in VERDICTS else ():
                     if not ranking.segment:
                         folder.own[ranking, event.player] = max(event.at, folder.own.get((ranking, event.player), 0))
 

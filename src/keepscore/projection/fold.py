@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from keepscore.domain.ordered_fold import OrderedFold
 from keepscore.domain.scoring import Event, State, fold_all, fold_for
+from keepscore.domain.verdicts import VERDICTS, that_count
 from keepscore.domain.windows import FOREVER
 from keepscore.projection.live_boards import HOUR, CalendarPosition, LiveBoard, RankingRoute
 from keepscore.projection.openings import expiry_in, names_in, pasts_of
@@ -57,6 +58,9 @@ class Folder:
         #: Where the order of events matters, what each ranking is folded with.
         self._ordered: dict[Ranking, OrderedFold] | None = {} if live.board.is_ordered else None
         self.events = 0
+        #: Players with verdicts, where those count: they are restated, and those who have nothing left are gone.
+        self._judged: dict[str, set[Ranking]] = {}
+        self.gone: dict[Ranking, set[str]] = {}
         #: When players last scored before the first of the events, where an opening tells.
         self.own: dict[tuple[Ranking, str], int] = {}
         #: Courses of events without segments by the hour, and those of them whose last event is not taken down yet.
@@ -93,6 +97,10 @@ class Folder:
                     if own is not None:
                         self.own[kept[slot][0], player] = own
 
+    def judge(self, verdict: Event) -> None:
+        """See that something of a player's no longer counts, or counts again."""
+        self._judged.setdefault(verdict.player, set()).update(self.live.rankings_of(verdict))
+
     def pass_over(self, event: Event) -> None:
         """See that an event came which is not folded here: rankings begin anew with it, and stay for it, as with others."""
         if self.live.ttls:
@@ -107,6 +115,9 @@ class Folder:
         self.events += len(events)
         for event in events:
             _, _, _, player, kind, amount, at, received, segments, _, _, _, scope = event
+            if kind in VERDICTS:
+                self.judge(event)
+                continue
             is_common = known is None and not segments and scope is None
             course = courses.get(at // HOUR) if is_common else None
             if course is None or received >= course.soonest or not course.start <= at < course.end:
@@ -182,21 +193,29 @@ class Folder:
         return soonest
 
     async def settle(self, ledger: Ledger, upto: Positions, only: Callable[[Event], bool] | None = None) -> None:
-        """Restate the players with late events, from all of their events or `only` some. O(events of these players)."""
-        needs_restate: dict[str, list[Ranking]] = {}
+        """Restate the players with late events or verdicts, from all of their events or `only` some. O(events of these players)."""
+        needs_restate = {player: set(rankings) for player, rankings in self._judged.items()}
         for ranking, ordered in (self._ordered or {}).items():
             for player in ordered.needs_restate & ordered.states.keys():
-                needs_restate.setdefault(player, []).append(ranking)
+                needs_restate.setdefault(player, set()).add(ranking)
         players = sorted(needs_restate)
         for some in (players[start : start + CHUNK_PLAYERS] for start in range(0, len(players), CHUNK_PLAYERS)):
             for player, past in (await pasts_of(ledger, self.live, some)).items():
                 for ranking in needs_restate[player]:
                     since = self.began.get(ranking, 0)
-                    counted = [e for e in past.events if e.received >= since and counts(self.live, e, ranking, upto)]
+                    # Of what is dropped, verdicts that stay are known, too.
+                    counted = that_count(
+                        event
+                        for event in past.events
+                        if event.received >= since
+                        and (counts(self.live, event, ranking, upto) or (only is not None and event.kind in VERDICTS))
+                    )
                     own = [event for event in counted if only is None or only(event)]
                     state = fold_all(self.live.board, own, None if since else past.states.get(ranking))
-                    assert state is not None, "a player with a late event has events"
-                    self.states[ranking][player] = state
+                    if state is not None:
+                        self._states(ranking)[player] = state
+                    elif ranking in self.states and self.states[ranking].pop(player, None) is not None:
+                        self.gone.setdefault(ranking, set()).add(player)
 
 
 def counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) -> bool:

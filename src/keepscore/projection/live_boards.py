@@ -11,6 +11,7 @@ from keepscore.domain.boards import Board, Score
 from keepscore.domain.caps import DEFAULT_CAPS
 from keepscore.domain.keys import key_of, live_key_of
 from keepscore.domain.scoring import Event, Kind, Scope
+from keepscore.domain.verdicts import VERDICTS
 from keepscore.domain.windows import FOREVER, Span, span_at, span_of
 from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
 from keepscore.storage.engines.base import Ranking, Update, made_update
@@ -199,12 +200,12 @@ class LiveBoard:
         amount, at, received = given.amount, given.at, given.received
         if self.catalog is not None and (archived := self.catalog.archived.get(self.id)) and at < archived.latest_end:
             route = self._kept(route)
-        if self.half_life is not None:
+        if self.half_life is not None and given.kind not in VERDICTS:
             amount = self.half_life.level(amount, at)
         expiries = self.expiries(route, received)
         at -= at % self._step
         # What an amount has made of the best score is a score to an engine.
-        kind = "score" if given.kind == "raise" else given.kind
+        kind = "score" if given.kind == "raise" else "restate" if given.kind in VERDICTS else given.kind
         return made_update((given.player, kind, amount, at, received, route.rankings, route.wholes, expiries, ranked))
 
     def _kept(self, route: RankingRoute) -> RankingRoute:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from keepscore.domain.inputs import Progress, no_progress
 from keepscore.domain.scoring import Event, State
+from keepscore.domain.verdicts import VERDICTS
 from keepscore.projection.fold import Folder, Positions, States
 from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.projection.own_events import FoldRequest, in_turns
@@ -83,7 +84,11 @@ async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) ->
     while True:
         upto = await positions_of(ledger, live)
         points = await _usable_checkpoints(ledger, live)
-        states = _from_checkpoint(ledger, live, points, upto) if points else _from_events(ledger, live, upto)
+        tail = [event async for events in events_of(ledger, live, points[0].positions) for event in events] if points else []
+        if any(event.kind in VERDICTS for event in tail):
+            # Some of what is checkpointed may no longer count.
+            points = []
+        states = _from_checkpoint(ledger, live, points, tail, upto) if points else _from_events(ledger, live, upto)
         with _collector_paused():
             await engine.load(live.id, live.board, states, upto, await highest_seq(ledger, live, upto))
         # Another process may have begun a further checkpoint meanwhile, whose states were not looked for.
@@ -121,7 +126,8 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int, pace: P
         if len(tail) >= MAX_TAIL and len(points) == 1:
             break
     slots = await _slots(ledger, live)
-    over = await _begun_anew(live, slots, tail, pace)
+    # Verdicts let no ranking begin again.
+    over = await _begun_anew(live, slots, [event for event in tail if event.kind not in VERDICTS], pace)
     folder = Folder(live)
     included = await _take_up(ledger, folder, _Behind(points, slots, over, tail), pace)
     known = (lambda ranking, event: _is_included(included, ranking, event)) if included else None
@@ -133,7 +139,7 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int, pace: P
         for ranking, expiry in slots.items()
         if ranking in over or live.is_retired(ranking) or (0 < expiry <= now and ranking not in folder.states)
     ]
-    return _changed(live, folder.states, folder.expiries, dropped, positions), complete
+    return _changed(live, folder.states, folder.expiries, dropped, positions, folder.gone), complete
 
 
 async def _slots(ledger: Ledger, live: LiveBoard) -> dict[Ranking, int]:
@@ -143,8 +149,19 @@ async def _slots(ledger: Ledger, live: LiveBoard) -> dict[Ranking, int]:
     return {ranking: expiry if ranking.window in live.ttls else live.retirement(ranking) for ranking, expiry in found.items()}
 
 
-def _changed(live: LiveBoard, states: States, expiries: Mapping[Ranking, int], dropped: list[Ranking], positions: Positions) -> Dirty:
-    rows = {ranking: players.items() for ranking, players in states.items() if not live.is_retired(ranking)}
+def _changed(
+    live: LiveBoard,
+    states: States,
+    expiries: Mapping[Ranking, int],
+    dropped: list[Ranking],
+    positions: Positions,
+    gone: Mapping[Ranking, Set[str]] | None = None,
+) -> Dirty:
+    rows: dict[Ranking, Iterable[tuple[str, State | None]]] = {
+        ranking: players.items() for ranking, players in states.items() if not live.is_retired(ranking)
+    }
+    for ranking, players in ((ranking, players) for ranking, players in (gone or {}).items() if not live.is_retired(ranking)):
+        rows[ranking] = [*rows.get(ranking, ()), *((player, None) for player in players)]
     return Dirty(rows, {ranking: expiries.get(ranking, 0) or live.retirement(ranking) for ranking in rows}, dropped, positions)
 
 
@@ -211,16 +228,15 @@ async def _from_events(ledger: Ledger, live: LiveBoard, upto: Positions) -> Asyn
             yield Loaded(ranking, expiry, some, fresh=True)
 
 
-async def _from_checkpoint(ledger: Ledger, live: LiveBoard, points: list[Checkpoint], upto: Positions) -> AsyncIterator[Loaded]:
+async def _from_checkpoint(
+    ledger: Ledger, live: LiveBoard, points: list[Checkpoint], tail: list[Event], upto: Positions
+) -> AsyncIterator[Loaded]:
     """Yield checkpointed states with the events behind them folded in: O(states + events since the checkpoint).
 
     Rows of the complete checkpoint, and of those that it rests on, include the events up to its positions. A later, incomplete one
     may have left some rows: those include the events up to *its* positions, which must not be folded in again.
     """
     complete = points[0]
-    tail: list[Event] = []
-    async for events in events_of(ledger, live, complete.positions):
-        tail += events
     touched, pace = {event.player for event in tail}, Pace.without_pauses()
     folder = Folder(live)
     included: dict[tuple[Ranking, str], Positions] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from keepscore.domain.scoring import Event, State, fold_all
+from keepscore.domain.verdicts import that_count
 from keepscore.projection.fold import Positions
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import PlayerPast, pasts_of
@@ -61,11 +62,10 @@ async def restated_all(
 def _states_in(live: LiveBoard, rankings: Sequence[Ranking], past: PlayerPast, upto: Positions) -> Iterator[tuple[Ranking, State | None]]:
     """Yield a player's states in some rankings."""
     events: dict[Ranking, list[Event]] = {ranking: [] for ranking in rankings}
-    for event in past.events:
-        if event.n <= upto.get(event.writer, 0):
-            for ranking in live.rankings_of(event):
-                if ranking in events:
-                    events[ranking].append(event)
+    for event in that_count(event for event in past.events if event.n <= upto.get(event.writer, 0)):
+        for ranking in live.rankings_of(event):
+            if ranking in events:
+                events[ranking].append(event)
     return ((ranking, fold_all(live.board, own, past.states.get(ranking))) for ranking, own in events.items())
 
 

@@ -67,12 +67,11 @@ class Restater:
                     )
 
     async def restate_late(self, live: LiveBoard) -> None:
-        """Restate the players whose events came late and who were not restated then, if there are any."""
-        if live.board.is_ordered or live.board.is_partial:
-            needs_restate: dict[Ranking, list[str]] = {}
-            for ranking, player in await self._engine.needs_restate(live.id):
-                needs_restate.setdefault(ranking, []).append(player)
-            await self.restate(live, needs_restate)
+        """Restate the players whose events came late, or no longer count, and who were not restated then, if there are any."""
+        needs_restate: dict[Ranking, list[str]] = {}
+        for ranking, player in await self._engine.needs_restate(live.id):
+            needs_restate.setdefault(ranking, []).append(player)
+        await self.restate(live, needs_restate)
 
     async def _restate(self, live: LiveBoard, players: _Players, shadow: bool) -> bool:
         """Restate some players, or answer False where something has come in between."""

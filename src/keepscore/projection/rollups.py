@@ -20,6 +20,7 @@ from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Board
 from keepscore.domain.rollups import Rollup, mark_of, rolled_up
 from keepscore.domain.scoring import Event, State, cut, fold_all
+from keepscore.domain.verdicts import VERDICTS, that_count
 from keepscore.domain.windows import span_at, span_of
 from keepscore.errors import EngineUnavailable, InvalidBoard
 from keepscore.projection.live_boards import TARGETS_BYTES, LiveBoard
@@ -196,7 +197,7 @@ async def roll_up_players(ledger: Ledger, live: LiveBoard, players: Sequence[str
     for part in parts_of(live):
         for player, past in (await pasts_of(ledger, part, players)).items():
             events: dict[Ranking, list[Event]] = {ranking: [] for ranking in past.states}
-            for event in past.events:
+            for event in that_count(past.events):
                 for ranking in part.rankings_of(event):
                     events.setdefault(ranking, []).append(event)
             for ranking, own in events.items():
@@ -263,15 +264,22 @@ class RollUps:
                 for ranking in own.rankings_of(event):
                     if not live.is_retired(target := _target(live, own, ranking)):
                         touched.setdefault(event.player, set()).add(target)
-            from_engine = is_applied and self._tells_all(live, touched) and await self._covers(live, applied)
+            has_verdicts = any(event.kind in VERDICTS for event in events)
+            from_engine = is_applied and not has_verdicts and self._tells_all(live, touched) and await self._covers(live, applied, touched)
             states = await (self._from_states(live, touched) if from_engine else self._from_events(live, touched))
             if await self._engine.settle(live.id, states, applied, {mark: upto}, shadow):
                 return set(states)
         raise EngineUnavailable(f"board {live.name!r} could not be rolled up: scores came in all the time")
 
-    async def _covers(self, live: LiveBoard, watermarks: Mapping[int, int]) -> bool:
-        """Return whether the engine's parts include all that the roll-up does: it may have been ahead of them, from the ledger."""
+    async def _covers(self, live: LiveBoard, watermarks: Mapping[int, int], players: Mapping[str, object]) -> bool:
+        """Return whether the engine's parts include all that the roll-up does: it may have been ahead of them, from the ledger.
+
+        And whether none of these players is about to be restated there.
+        """
         known = {part.id: await self._engine.applied(part.id) or {} for part in parts_of(live)}
+        late = [player for part in parts_of(live) for _, player in await self._engine.needs_restate(part.id)]
+        if not players.keys().isdisjoint(late):
+            return False
         return all(known.get(mark >> 32, {}).get(mark & _WRITER, 0) >= n for mark, n in watermarks.items())
 
     def _tells_all(self, live: LiveBoard, touched: Mapping[str, set[Ranking]]) -> bool:
@@ -285,9 +293,9 @@ class RollUps:
             board.is_ordered or board.is_partial or not self._engine.keeps_since(board, window) for board in boards
         )
 
-    async def _from_states(self, live: LiveBoard, touched: Mapping[str, set[Ranking]]) -> dict[Ranking, dict[str, State]]:
+    async def _from_states(self, live: LiveBoard, touched: Mapping[str, set[Ranking]]) -> dict[Ranking, dict[str, State | None]]:
         """Return the states of players in rankings of a roll-up, from those in its parts. O(parts) for each."""
-        states: dict[Ranking, dict[str, State]] = {}
+        states: dict[Ranking, dict[str, State | None]] = {}
         for target in set().union(*touched.values()):
             players = [player for player, targets in touched.items() if target in targets]
             sources = _sources(live, target)
@@ -298,10 +306,10 @@ class RollUps:
                     states.setdefault(target, {})[player] = _combined(live, own)
         return states
 
-    async def _from_events(self, live: LiveBoard, touched: Mapping[str, set[Ranking]]) -> dict[Ranking, dict[str, State]]:
-        """Return the same, from the ledger. O(events of each player)."""
-        states: dict[Ranking, dict[str, State]] = {}
+    async def _from_events(self, live: LiveBoard, touched: Mapping[str, set[Ranking]]) -> dict[Ranking, dict[str, State | None]]:
+        """Return the same, from the ledger; None for players of whom nothing counts. O(events of each player)."""
+        states: dict[Ranking, dict[str, State | None]] = {}
         for player, found in (await roll_up_players(self._ledger, live, list(touched))).items():
             for ranking in touched[player]:
-                states.setdefault(ranking, {})[player] = found[ranking]
+                states.setdefault(ranking, {})[player] = found.get(ranking)
         return states

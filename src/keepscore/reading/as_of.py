@@ -17,6 +17,7 @@ from keepscore.domain.ordering import KeyCodec, Ranks, Row, number_rows
 from keepscore.domain.results.standings import Standing, Top
 from keepscore.domain.scoring import Event, State, amount_of, cut, fold_all, fold_for
 from keepscore.domain.values import moment_of
+from keepscore.domain.verdicts import VERDICTS, that_count
 from keepscore.domain.windows import Span, span_at
 from keepscore.errors import InvalidField, InvalidTime, NotKept, Overloaded, UnknownWindow
 from keepscore.projection.live_boards import LiveBoard
@@ -95,10 +96,14 @@ class AsOf:
                 ordered.begin_with(player, state)
         # A ranking whose time is over when an event comes begins anew with it.
         began = 0
+        judged: set[str] = set()
         async for events in events_of(self._ledger, live, {}):
             for start in range(0, len(events), CHUNK_EVENTS):
                 for event in events[start : start + CHUNK_EVENTS]:
                     if not counts(event):
+                        continue
+                    if event.kind in VERDICTS:
+                        judged.add(event.player)
                         continue
                     if 0 < expiry <= event.received:
                         states.clear()
@@ -114,12 +119,14 @@ class AsOf:
                 await asyncio.sleep(0)
         if 0 < expiry <= moment:
             return {}
-        needs_restate = list(ordered.needs_restate & states.keys()) if ordered else []
-        for player, past in (await pasts_of(self._ledger, live, needs_restate)).items():
-            counted = [event for event in past.events if event.received >= began and counts(event)]
+        needs_restate = judged | (ordered.needs_restate & states.keys() if ordered else set())
+        for player, past in (await pasts_of(self._ledger, live, sorted(needs_restate))).items():
+            counted = that_count(event for event in past.events if event.received >= began and counts(event))
             restated = fold_all(board, counted, None if began else past.states.get(ranking))
-            assert restated is not None, "a player with a late event has events"
-            states[player] = restated
+            if restated is None:
+                states.pop(player, None)
+            else:
+                states[player] = restated
         if opening != await self._ledger.openings.current(live.id):
             # What came to count meanwhile covers events that were folded, or others that were gone before.
             return await self._fold(live, ranking, moment)

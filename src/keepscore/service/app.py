@@ -21,6 +21,7 @@ from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
 from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
+from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
 from keepscore.service.routes.past import PastApi
 from keepscore.service.routes.ranking_table import ranking_routes
@@ -75,7 +76,7 @@ def make_app(
     api = Api(leaderboards, pages)
     metrics = MetricsApi(leaderboards, shares or Shares())
     parts = (
-        *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
+        *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards), ModerationRoutes(leaderboards)),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

@@ -32,6 +32,7 @@ TAGS = {
     "Access": "API keys, and tokens for players. Where keys are asked for, send one as `Authorization: Bearer ks_…`.",
     "Boards": "Define what is ranked, and how.",
     "Players": "Names to show.",
+    "Moderation": "Let scores of cheaters no longer count, and undo that. Everything is recorded with its reason.",
     "Operations": "Look after boards: check, rebuild, reset, correct.",
     "Existing clients": "Routes that clients of other leaderboard services use, on one board, the default board.",
     "Service": "Health and metrics.",

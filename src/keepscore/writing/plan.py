@@ -9,6 +9,7 @@ import msgspec
 
 from keepscore.domain.boards import Board
 from keepscore.domain.scoring import Event, Kind, Scope, made_event
+from keepscore.domain.verdicts import VERDICTS
 from keepscore.errors import InvalidScore, KeepscoreError, NotIncrementable, Unavailable, UnknownBoard
 from keepscore.projection.live_boards import Catalog, LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Ranking, Update
@@ -116,7 +117,7 @@ class Planner:
         needs: dict[LiveBoard, _Need] = {}
         turns = Turns()
         for given in submissions:
-            if given.kind == "score" and given.live.is_simple:
+            if given.kind in VERDICTS or (given.kind == "score" and given.live.is_simple):
                 continue
             if turns.is_over():
                 await turns.pass_on()
@@ -141,6 +142,8 @@ class Planner:
 
     def plan_alone(self, submission: Submission) -> Plan | None:
         """Return the plan of a submission to no board but its own, on no score of which it depends, as nearly all are; None for others."""
+        if submission.kind in VERDICTS:
+            return self._plan_verdict(submission)
         live = submission.live
         is_simple = live.is_simple if submission.kind == "score" else live.adds_simply
         if not is_simple or live.id in self._tracked or live is not self._catalog.get(live.name):
@@ -150,6 +153,14 @@ class Planner:
             check_taken(live, submission.at)
         own = submission.kind, submission.amount, submission.scope
         return Plan(submission, live.alone, (self._event(live, submission, own),), (submission.update,))
+
+    def _plan_verdict(self, verdict: Submission) -> Plan:
+        """Return the plan of a verdict: it counts where the event does that it is about, on no other board."""
+        live = self._board(verdict.live.name)
+        if live is not verdict.live:
+            verdict = self._taken_by(live, verdict)
+        event = self._event(live, verdict, (verdict.kind, 0, verdict.scope))
+        return Plan(verdict, live.alone, (event,), (live.update(event),))
 
     def plan(self, submission: Submission) -> Plan:
         """Return the events of one of the submissions that were prepared, or the error that keeps it out."""

@@ -7,20 +7,21 @@ counts in the windows that are still open, where the board has `late = "open_win
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.plays import Play
-from keepscore.domain.scoring import Kind, Scope
+from keepscore.domain.scoring import Event, Kind, Scope
+from keepscore.domain.verdicts import VERDICTS, verdict_on
 from keepscore.domain.windows import Span
 from keepscore.errors import InvalidField, WindowClosed
 from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Update
 
-__all__ = ["Submission", "check_windows", "route_on"]
+__all__ = ["Submission", "check_windows", "route_on", "verdict"]
 
 #: What stands in a submission until it is known where it counts.
 NO_ROUTE = RankingRoute((), (), (), 0)
@@ -56,6 +57,10 @@ class Submission(msgspec.Struct, eq=False):
     def find_rankings(self, now: int) -> None:
         """Find the rankings in which it counts, by the clock, or raise WindowClosed. To be called again when it has waited long."""
         live = self.live
+        if self.kind in VERDICTS:
+            # It counts where the event counts that it is about.
+            self.route = live.route(self.at, self.segments, self.scope)
+            return
         scope = None
         if self.kind == "score" and live.board.takes_corrections:
             scope = _correction_scope(live, live.position(self.at).spans, self.windows)
@@ -75,6 +80,14 @@ class Submission(msgspec.Struct, eq=False):
             submission.windows = check_windows(live, self.kind, self.windows)
         submission.find_rankings(now)
         return submission
+
+
+def verdict(live: LiveBoard, kind: Literal["void", "restore"], decision: str, about: Event, now: int) -> Submission:
+    """Return the verdict of a decision on a recorded event."""
+    given = (live, about.player, kind, 0, about.at, now, about.segments, decision, verdict_on(about))
+    found = Submission(*given, backfill=True, ranked=False, scope=about.scope)
+    found.find_rankings(now)
+    return found
 
 
 def route_on(linked: LiveBoard, submission: Submission) -> tuple[RankingRoute, Scope | None]:

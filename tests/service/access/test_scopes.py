@@ -51,7 +51,8 @@ def routes(keyed: KeyedService) -> list[dict[str, Any]]:
 
 
 #: Routes that are about boards without naming one, and show or sign for those of the client only.
-VISIBLE = {"/v1/boards", "/v1/me/standings", "/v1/tokens", "/v1/players/{player_id}"}
+VISIBLE = {"/v1/boards", "/v1/me/standings", "/v1/tokens", "/v1/players/{player_id}", "/v1/moderation/void"}
+VISIBLE |= {"/v1/moderation/voids", "/v1/moderation/void/{void_id}", "/v1/moderation/void/{void_id}/undo"}
 
 
 def sent(client: httpx.Client, route: dict[str, Any], board: str, headers: dict[str, str]) -> httpx.Response:
@@ -74,6 +75,7 @@ def harmless(route: dict[str, Any]) -> bool:
     """Whether a route can be used by somebody who is allowed to, and the other tests do not notice."""
     return (route["method"], route["path"]) not in {
         ("delete", "/v1/boards/{board}"),
+        ("delete", "/v1/boards/{board}/players/{player_id}"),
         ("post", "/v1/boards/{board}/reset"),
         ("post", "/v1/boards/{board}/reset/undo"),
         ("post", "/v1/boards/{board}/rebuild"),

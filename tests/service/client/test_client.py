@@ -25,6 +25,7 @@ from tests.unit.client.test_client import vocabulary
 VARYING = {
     "play_token",
     "started_at",
+    "undone_at",
     "since",
     "as_of",
     "at",
@@ -71,6 +72,7 @@ class Story:
         await self._import()
         await self._read()
         await self._look_back()
+        await self._moderate()
         await self._rebuilds()
         await self("admin.delete_board", "cups", idempotency_key="deleted")
         again = await self("admin.delete_board", "cups", idempotency_key="deleted")
@@ -195,6 +197,25 @@ class Story:
         await self("history.events", "games", "alice", 2)
         first = await self("history.all_events", "games", limit=3)
         await self("history.all_events", "games", cursor=first.next_cursor, limit=3)
+
+    async def _moderate(self) -> None:
+        await self("moderation.remove", "games", "carol", "a bot", dry_run=True)
+        for _ in range(2):
+            removed = await self("moderation.remove", "games", "carol", "a bot", idempotency_key="removed")
+        assert (removed.replayed, removed.events) == (True, 1)
+        await self("moderation.remove", "games", "carol", "a bot")
+        await self("moderation.remove", "games", "..", "")
+        await self("moderation.report", removed.void_id)
+        await self("moderation.report", removed.void_id, cursor="x")
+        for _ in range(2):
+            undone = await self("moderation.undo", removed.void_id, "no bot", idempotency_key="undone")
+        assert undone.replayed is True
+        await self("moderation.undo", removed.void_id, "no bot")
+        await self("moderation.undo", "v_0", "no bot")
+        await self("moderation.void", "games", "a bot", game_id="g1", since=datetime(2026, 1, 1, tzinfo=UTC), dry_run=True)
+        await self("moderation.void", "games", "a bot", player_id="nobody")
+        await self("moderation.void", "games", "a bot")
+        await self("moderation.voids", board="games")
 
     async def _rebuilds(self) -> None:
         await self("admin.run_keeper")

@@ -179,6 +179,10 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
             if "{key_id}" in path:
                 examples["key_id"] = service.client.post("/v1/keys", json={"name": "another", "scope": "read"}).json()["id"]
+            if "{void_id}" in path:
+                wrong = {"board": "global", "player_id": "bruno", "reason": "a bot"}
+                service.client.post("/v1/boards/global/scores", json={"player_id": "bruno", "score": 1300})
+                examples["void_id"] = service.client.post("/v1/moderation/void", json=wrong).json()["void_id"]
             answer = service.client.request(method, path.format(**examples), params=query, json=body)
             assert answer.status_code < 300, f"{method} {path}: {answer.text}"
     finally:

@@ -15,13 +15,15 @@ import pytest
 
 from keepscore import Entry, KeepscoreError, Leaderboards, errors, sync
 from keepscore.access.keys import Keys
-from keepscore.client import Client, SyncClient, namespaces, sync_keys, sync_namespaces
+from keepscore.client import Client, SyncClient, namespaces, sync_keys, sync_moderation, sync_namespaces
 from keepscore.client import keys as client_keys
+from keepscore.client import moderation as client_moderation
 from keepscore.client.batches import BatchCall
 from keepscore.client.calls import Call, change, decoder, read
 from keepscore.client.outcomes import HttpAnswer, Patience, Pause, Tries, error_of
 from keepscore.domain.results.standings import Receipt
 from keepscore.errors import AnswerLost, ConfigError, InvalidField, InvalidScore, LedgerAway, ServiceError, ServiceUnreachable
+from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
 from keepscore.players.profiles import Players
 from keepscore.reading.history import History
@@ -42,7 +44,7 @@ def public(cls: type) -> dict[str, Any]:
 def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
     """All calls of a client, those of its namespaces included, by what a program writes."""
     found = public(client)
-    for name in ("history", "players", "admin", "keys"):
+    for name in ("history", "players", "admin", "keys", "moderation"):
         namespace = inspect.getattr_static(client, name)
         found |= {f"{name}.{method}": function for method, function in public(get_type_hints(namespace.fget)["return"]).items()}
     return found
@@ -56,11 +58,13 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (Players, namespaces.Players),
         (Administration, namespaces.Administration),
         (Keys, client_keys.Keys),
+        (Moderation, client_moderation.Moderation),
         (sync.Leaderboards, SyncClient),
         (sync.History, sync_namespaces.SyncHistory),
         (sync.Players, sync_namespaces.SyncPlayers),
         (sync.Administration, sync_namespaces.SyncAdministration),
         (sync.Keys, sync_keys.SyncKeys),
+        (sync.Moderation, sync_moderation.SyncModeration),
     ],
 )
 def test_the_client_has_the_methods_of_the_library(library: type, client: type) -> None:

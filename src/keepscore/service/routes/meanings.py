@@ -38,6 +38,8 @@ PARAMETERS = {
     "region": "The region of a regional ranking.",
     "range": "How many players above and below, up to 500.",
     "key_id": "The key's id, which is the part between the second and the third `_` of its text.",
+    "void_id": "The void's id, as its answer has it.",
+    "reason": "Why. It is kept with the decision, up to 1,000 bytes.",
     "overlap": "For how long the old key can still be used, up to 90d.",
     "query player_id": "The player's id; a player token says it by itself.",
     "Idempotency-Key": "Makes a retry safe: send the same key again, and the request counts once. The retry gets the first answer, with "
@@ -45,7 +47,7 @@ PARAMETERS = {
 }
 
 #: What variable parts of a path are in examples that do not say otherwise.
-PATH_EXAMPLES = {"board": "global", "player_id": "ada", "rank": 1, "key_id": "5hVqT0aWm3Kd", "id": 1}
+PATH_EXAMPLES = {"board": "global", "player_id": "ada", "rank": 1, "key_id": "5hVqT0aWm3Kd", "id": 1, "void_id": "v_3f9a1c0b7d2e4856"}
 
 #: Where an answer comes from the ledger's checkpoint or an archive, or is an estimate.
 _ESTIMATE = "Only with `keep_top`, for a player the engine does not keep"
@@ -100,6 +102,36 @@ FIELD_MEANINGS = {
     "NewPlay.play_token": "Send it with the score.",
     "started_at": "When the play began.",
     "PlayerStandings.standings": "Where the player stands on each board, in its first window.",
+    # Moderation.
+    "VoidBody.reason": "Why the events no longer count.",
+    "UndoBody.reason": "Why they count again.",
+    "Void.reason": "Why the events no longer count.",
+    "VoidBody.player_id": "Events of this player.",
+    "VoidBody.game_id": "Events of this game.",
+    "event_ids": "These events, each as `writer-n`, up to 1,000.",
+    "from": "Events from this moment on.",
+    "to": "Events before this moment.",
+    "revise": "`true`: correct the final standings of closed windows, too.",
+    "dry_run": "`true`: record nothing, and say what would change.",
+    "VoidBody.cursor": "`next_cursor` of the answer before, to see more changes of a dry run.",
+    "void_id": "What the void is known by; null: nothing was recorded.",
+    "Void.void_id": "What the void is known by.",
+    "VoidReport.events": "How many events no longer count.",
+    "VoidReport.players": "How many players these are of.",
+    "VoidReport.dry_run": "Whether nothing was recorded.",
+    "VoidReport.changes": "Players in open windows whose score or rank changes, up to 1,000.",
+    "VoidChange.before": "Where the player stood; null: not ranked.",
+    "VoidChange.after": "Where the player stands then; null: not ranked.",
+    "ScoreAndRank.rank": "The rank, as the board numbers it; null where a dry run cannot tell.",
+    "revised": "Closed windows whose final standings were corrected.",
+    "selection": "Which events, as it was asked for.",
+    "Void.at": "When it was recorded.",
+    "Void.state": "`applying`, `standing`, `undoing` or `undone`.",
+    "Void.events": "How many events it is about.",
+    "Void.players": "How many players these are of.",
+    "undo_reason": "Why they count again.",
+    "undone_at": "When it was undone.",
+    "voids": "The voids, the newest first.",
     # Receipts.
     "board": "The board's name.",
     "updated": "Whether the player's score changed.",

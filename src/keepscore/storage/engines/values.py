@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from keepscore.domain.boards import RankKind
 from keepscore.domain.ordering import Ranks, Row
-from keepscore.domain.scoring import Kind, State
+from keepscore.domain.scoring import State
 
-__all__ = ["Batch", "Change", "Dirty", "Gap", "Loaded", "Memory", "Outcome", "Page", "Pruned", "Ranking", "Update", "made_update"]
+__all__ = [
+    "Batch",
+    "Change",
+    "Dirty",
+    "Gap",
+    "Loaded",
+    "Memory",
+    "Outcome",
+    "Page",
+    "Pruned",
+    "Ranking",
+    "Update",
+    "UpdateKind",
+    "made_update",
+]
 
 
 class Ranking(NamedTuple):
@@ -24,11 +38,15 @@ class Ranking(NamedTuple):
     segment: str
 
 
+#: What an engine does with an update: fold a score or an amount, or have the player restated from the ledger.
+UpdateKind = Literal["score", "increment", "correction", "restate"]
+
+
 class Update(NamedTuple):
     """One event as an engine sees it. `rankings` are all in which it counts, the `wholes` unsegmented ones first."""
 
     player: str
-    kind: Kind
+    kind: UpdateKind
     #: On a board with decay, the level of the amount.
     amount: int
     #: The event's time, cut to the board's resolution, but on `last` and `first` boards: there it decides in full, and is the same as

@@ -35,6 +35,8 @@ __all__ = [
     "is_stale_rollup",
     "job_status",
     "snapshot_taken",
+    "void_note",
+    "void_players",
 ]
 
 T = TypeVar("T")
@@ -78,7 +80,7 @@ KEYS_VERSION = _bytes("keys:version")
 #: Another value whenever more windows are archived.
 ARCHIVED_VERSION = _bytes("archived")
 
-_CLOSED, _ARCHIVED = "closed", "archived"
+_CLOSED, _ARCHIVED, _VOID = "closed", "archived", "void"
 _job_status = msgspec.json.Decoder(JobStatus).decode
 
 
@@ -122,6 +124,16 @@ def histogram(board_id: int, slot: Slot) -> Mark[bytes]:
     return _bytes("histogram:" + "\x1f".join((str(board_id), *slot)))
 
 
+def void_note(void_id: str, kind: type[T]) -> Mark[T]:
+    """Return the mark of what is known of a void, in a struct of that kind."""
+    return Mark(f"{_VOID}:{void_id}", msgspec.json.encode, msgspec.json.Decoder(kind).decode)
+
+
+def void_players(void_id: str) -> Mark[bytes]:
+    """Return the mark of whom a void reached, and what it changed for them."""
+    return _bytes(f"players_of_{_VOID}:{void_id}")
+
+
 class MarkStore(ABC):
     """Values under names, durable."""
 
@@ -149,6 +161,10 @@ class MarkStore(ABC):
             _, board, window = name.split(":")
             found.setdefault(int(board), {})[window] = _ids(ids)
         return found
+
+    async def voids(self) -> dict[str, bytes]:
+        """Return all voids (`void_note`), by their names. O(voids)."""
+        return await self.read_all(f"{_VOID}:")
 
     @abstractmethod
     async def secret(self) -> bytes:

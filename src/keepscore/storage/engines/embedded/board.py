@@ -40,7 +40,7 @@ class EmbeddedBoard:
         updates = batch.updates[first:end]
         is_whole = end >= len(batch.updates)
         if self.is_ordered:
-            told = max((update.at for update in updates if update.at != update.received), default=0)
+            told = max((update.at for update in updates if update.at != update.received and update.kind != "restate"), default=0)
             self.seen = self.seen._replace(told=max(told, self.seen.told))
         seq = None if batch.seqs is None else batch.seqs[0]
         outcomes = [self._update(update, batch.rank, seq) for update in updates]
@@ -59,6 +59,9 @@ class EmbeddedBoard:
     def _update(self, update: Update, rank: RankKind, seq: int | None) -> Outcome:
         """Fold one event into all of its rankings. O(log N) for each."""
         player, kind, amount, at, received, rankings, wholes, expiries, ranked = update
+        if kind == "restate":
+            self.needs_restate |= {(name, player) for name in rankings}
+            return Outcome([], list(rankings))
         changes: list[Change] = []
         restate: list[Ranking] = []
         # Most windows have the same state and get the same state: it is folded once, and they share the key.

@@ -149,7 +149,7 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
     async def settle(
         self,
         board_id: int,
-        states: Mapping[Ranking, Mapping[str, State]],
+        states: Mapping[Ranking, Mapping[str, State | None]],
         upto: Mapping[int, int],
         advanced: Mapping[int, int],
         shadow: bool = False,
@@ -160,7 +160,8 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
         for name, players in states.items():
             ranking = board.ranking(name)
             for player, state in players.items():
-                ranking.replace(player, ranking.state(player), ranking.codec.encode(player, *state), state.score)
+                key = None if state is None else ranking.codec.encode(player, *state)
+                ranking.replace(player, ranking.state(player), key, 0 if state is None else state.score)
         board.applied |= advanced
         return True
 

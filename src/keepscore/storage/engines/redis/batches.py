@@ -64,7 +64,10 @@ def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callabl
             if route > len(routes):
                 routes.append([[positions.setdefault(name, len(positions) + 1) for name in rankings], expiries, wholes])
         taken.append(route)
-    updates = players, [kind == "score" for kind in kinds], amounts, times, came, taken, ranked if any(ranked) else False
+    sets: list[bool | str] = [kind == "score" for kind in kinds]
+    if "restate" in kinds:
+        sets = [kind if kind == "restate" else kind == "score" for kind in kinds]
+    updates = players, sets, amounts, times, came, taken, ranked if any(ranked) else False
     described = []
     for ranking in positions:
         names = where(ranking)
@@ -124,7 +127,8 @@ def taken(key: str, kind: str, size: int) -> str:
     return foreign(key, size) if size > 0 else other_type(key, kind)
 
 
-def settled(states: Mapping[RankingKeys, Mapping[str, State]]) -> tuple[list[str], list[Any]]:
+def settled(states: Mapping[RankingKeys, Mapping[str, State | None]]) -> tuple[list[str], list[Any]]:
     """Return players' states as the script `settle` takes them: the keys and the rankings."""
-    rows = {at: [part for player, state in players.items() for part in (player, *state)] for at, players in states.items()}
+    gone = False, False
+    rows = {at: [part for player, state in players.items() for part in (player, *(state or gone))] for at, players in states.items()}
     return [key for at in rows for key in at[:3]], [(at.form, at.field, at.name, own) for at, own in rows.items()]

@@ -346,7 +346,7 @@ class RedisEngine(RedisReads):
     async def settle(
         self,
         board_id: int,
-        states: Mapping[Ranking, Mapping[str, State]],
+        states: Mapping[Ranking, Mapping[str, State | None]],
         upto: Mapping[int, int],
         advanced: Mapping[int, int],
         shadow: bool = False,

@@ -5,8 +5,8 @@
 --          operator, desc, rank, rankings, routes, updates, scale, what the spool gets or '', numbers}:
 --            ranking  {form, field, name of the key}
 --            route    {positions in rankings, expiries, how many of them are wholes}
---            updates  columns: {players, whether it is a set, amounts, ats, receiveds, routes, whether ranks are asked for, or false
---                     where that is so for none}
+--            updates  columns: {players, whether it is a set ('restate': only the ledger knows the new state), amounts, ats, receiveds,
+--                     routes, whether ranks are asked for, or false where that is so for none}
 --            scale    units of a doubling where scores and amounts are levels, on a board with decay; else false
 --            numbers  {the ledger's numbers of the first and the last event}, or false: they have none yet, and are the latest
 -- Answers  msgpack: {'ok', told of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
@@ -108,8 +108,14 @@ local function spread(batch)
     end
   end
   for u, n in ipairs(batch.taken) do
-    all[u] = u
-    parts[n][#parts[n] + 1] = u
+    if batch.sets[u] == 'restate' then
+      for _, position in ipairs(batch.routes[n][1]) do
+        if not batch.rankings[position].is_taken then restate(batch, batch.rankings[position], u) end
+      end
+    else
+      all[#all + 1] = u
+      parts[n][#parts[n] + 1] = u
+    end
   end
   for r, ways in pairs(routes) do
     if #ways == #parts then r.own = all
@@ -127,7 +133,7 @@ end
 -- What the order of events needs to know: the latest time that a client has given, and whether this batch is the next one.
 local function look_at_order(batch)
   for u, at in ipairs(batch.ats) do
-    if at ~= batch.receiveds[u] and at > batch.told then batch.told = at end
+    if at ~= batch.receiveds[u] and at > batch.told and batch.sets[u] ~= 'restate' then batch.told = at end
   end
   -- Batches with one number are parts of one group.
   batch.is_next = not batch.numbers or (batch.numbers[1] >= batch.order and batch.numbers[1] > 0)
@@ -162,7 +168,7 @@ local function apply(batch)
   local told, is_telling = {}, false
   for i, r in ipairs(batch.rankings) do
     told[i] = false
-    if not r.is_taken then
+    if not r.is_taken and #r.own > 0 then
       told[i] = apply_to(batch, r)
       is_telling = is_telling or told[i]
       finish(batch, r)

@@ -2,7 +2,8 @@
 --
 -- KEYS     watermarks, list of rankings; then for each ranking: key, times, dense
 -- ARGV[1]  msgpack: {epoch, marks, advanced, rankings}: marks are the {writer, applied} pairs that must be all there are, advanced
---          those that are set; a ranking is {form, field, name of the key, {player, score, since, player, …}}
+--          those that are set; a ranking is {form, field, name of the key, {player, score, since, player, …}}; a score of false:
+--          the player is removed
 -- Answers  1 · 0 where the board has gone on, or has lost something, and is made anew · -1 where a key holds what Keepscore has not made
 -- Cost     O(log N) for each player, and O(writers)
 -- Needs    changes.lua
@@ -30,7 +31,11 @@ for i, given in ipairs(rankings) do
   local r, rows = found[i], given[4]
   for at = 1, #rows, 3 do
     local old, _, member = read(r, rows[at])
-    write(r, rows[at], rows[at + 1], rows[at + 2], old, member)
+    if rows[at + 1] then
+      write(r, rows[at], rows[at + 1], rows[at + 2], old, member)
+    elseif old then
+      remove(r, rows[at], old, member)
+    end
   end
   local players = (r.players or r.size) + call('ZCARD', r.key) - r.size
   if players ~= r.players or r.upto ~= r.indexed then list_entry(KEYS[2], given[2], r.expiry, r.upto, given[3], r.pruned, players) end

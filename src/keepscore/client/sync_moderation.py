@@ -1,0 +1,77 @@
+"""`client.moderation`: what moderators decide, over a service, blocking.
+
+Made from `keepscore.client.moderation` by `tools/write_sync.py`; changes belong there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from keepscore.client.calls import change, decoder, read, voids_of
+from keepscore.client.sync_sending import SyncSend
+from keepscore.domain.results.moderation import Void, VoidReport
+
+__all__ = ["SyncModeration"]
+
+
+class SyncModeration:
+    """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
+
+    def __init__(self, call: SyncSend) -> None:
+        self._call = call
+
+    def void(
+        self,
+        board: str,
+        reason: str,
+        *,
+        player_id: str | None = None,
+        game_id: str | None = None,
+        event_ids: Sequence[str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        revise: bool = False,
+        dry_run: bool = False,
+        cursor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> VoidReport:
+        """Let events no longer count: those of a player, a game or a time (from `since` up to `until`), or named as `writer-n`.
+
+        Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
+        `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
+        `report` a void.
+        """
+        body: dict[str, Any] = {
+            "board": board,
+            "reason": reason,
+            "player_id": player_id,
+            "game_id": game_id,
+            "event_ids": event_ids,
+            "from": since,
+        }
+        body |= {"to": until, "revise": revise, "dry_run": dry_run, "cursor": cursor}
+        return self._call(change(decoder(VoidReport), "POST", "moderation", "void", body=body, key=idempotency_key, is_long=True))
+
+    def remove(self, board: str, player_id: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> VoidReport:
+        """Remove a player from a board: all of their events there no longer count. `undo` brings the player back."""
+        query = {"reason": reason, "dry_run": dry_run}
+        return self._call(
+            change(decoder(VoidReport), "DELETE", "boards", board, "players", player_id, query=query, key=idempotency_key, is_long=True)
+        )
+
+    def undo(self, void_id: str, reason: str, *, idempotency_key: str | None = None) -> Void:
+        """Undo a void: what it was about counts again, with its own times, so that ties are as they were."""
+        body = {"reason": reason}
+        return self._call(
+            change(decoder(Void), "POST", "moderation", "void", void_id, "undo", body=body, key=idempotency_key, is_long=True)
+        )
+
+    def report(self, void_id: str, *, cursor: str | None = None) -> VoidReport:
+        """Return what a void changed when it was recorded, a page of 1,000 changes at a time."""
+        return self._call(read(decoder(VoidReport), "moderation", "void", void_id, query={"cursor": cursor}))
+
+    def voids(self, *, board: str | None = None) -> list[Void]:
+        """Return all voids, or those of a board, the newest first."""
+        return self._call(read(voids_of, "moderation", "voids", query={"board": board}))

@@ -1,0 +1,71 @@
+"""What callers get from moderation: what a void changes, and the voids there are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from keepscore.domain.boards import Score
+
+__all__ = ["ScoreAndRank", "Void", "VoidChange", "VoidReport", "VoidState", "Voids"]
+
+#: How far a void is: its verdicts are being recorded, stand, are being taken back, or are taken back.
+VoidState = Literal["applying", "standing", "undoing", "undone"]
+
+
+class ScoreAndRank(msgspec.Struct):
+    """Where a player stands in one window. `rank` is null in a dry run where it cannot be told beforehand (dense ranks)."""
+
+    score: Score
+    rank: int | None
+
+
+class VoidChange(msgspec.Struct):
+    """What a void changes for one player in one open window; null: the player is not ranked there."""
+
+    player_id: str
+    window: str
+    window_id: str
+    before: ScoreAndRank | None
+    after: ScoreAndRank | None
+
+
+class VoidReport(msgspec.Struct, omit_defaults=True):
+    """What a void does, or would do in a dry run. `void_id` is null where nothing was recorded."""
+
+    void_id: str | None
+    board: str
+    dry_run: bool
+    #: The events that no longer count, and whose they are.
+    events: int
+    players: int
+    changes: list[VoidChange]
+    next_cursor: str | None
+    #: Closed windows that were archived again.
+    revised: list[str] = []
+    replayed: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class Void(msgspec.Struct, omit_defaults=True):
+    """A decision that some events no longer count."""
+
+    void_id: str
+    board: str
+    reason: str
+    #: Which events it is about, as it was asked for.
+    selection: dict[str, Any]
+    at: datetime
+    state: VoidState
+    events: int
+    players: int
+    undo_reason: str | None = None
+    undone_at: datetime | None = None
+    replayed: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class Voids(msgspec.Struct):
+    """The voids of a service, the newest first."""
+
+    voids: list[Void]

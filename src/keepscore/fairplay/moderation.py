@@ -1,0 +1,85 @@
+"""`lb.moderation`: void events, undo that, and remove players from boards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.values import check_player
+from keepscore.errors import UnknownPlayer
+from keepscore.fairplay.selection import Selection, checked_selection
+from keepscore.fairplay.voids import Voids, check_reason
+from keepscore.writing.idempotency import Claims, claim_on
+
+__all__ = ["Moderation"]
+
+
+class Moderation:
+    """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
+
+    def __init__(self, voids: Voids, claims: Claims) -> None:
+        self._voids = voids
+        self._claims = claims
+
+    async def void(
+        self,
+        board: str,
+        reason: str,
+        *,
+        player_id: str | None = None,
+        game_id: str | None = None,
+        event_ids: Sequence[str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        revise: bool = False,
+        dry_run: bool = False,
+        cursor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> VoidReport:
+        """Let events no longer count: those of a player, a game or a time (from `since` up to `until`), or named as `writer-n`.
+
+        Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
+        `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
+        `report` a void.
+        """
+        check_reason(reason)
+        selection = checked_selection(player_id, game_id, event_ids, since, until)
+        if dry_run:
+            return await self._voids.rehearse(board, selection, cursor)
+        request = "void", reason, msgspec.to_builtins(selection), revise
+        return await self._once(board, idempotency_key, request, selection, reason, revise)
+
+    async def remove(
+        self, board: str, player_id: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None
+    ) -> VoidReport:
+        """Remove a player from a board: all of their events there no longer count. `undo` brings the player back."""
+        check_reason(reason)
+        selection = Selection(player_id=check_player(player_id))
+        if dry_run:
+            report = await self._voids.rehearse(board, selection, None)
+        else:
+            report = await self._once(board, idempotency_key, ("remove", player_id, reason), selection, reason, False)
+        if not report.events:
+            raise UnknownPlayer(f"player {player_id!r} has nothing on board {board!r} that counts: there is nothing to remove")
+        return report
+
+    async def undo(self, void_id: str, reason: str, *, idempotency_key: str | None = None) -> Void:
+        """Undo a void: what it was about counts again, with its own times, so that ties are as they were."""
+        check_reason(reason)
+        claim = claim_on("void", void_id, idempotency_key, ("undo", reason))
+        return await self._claims.once(claim, Void, lambda keep: self._voids.undo(void_id, reason, idempotency_key))
+
+    async def report(self, void_id: str, *, cursor: str | None = None) -> VoidReport:
+        """Return what a void changed when it was recorded, a page of 1,000 changes at a time."""
+        return await self._voids.report(void_id, cursor)
+
+    async def voids(self, *, board: str | None = None) -> list[Void]:
+        """Return all voids, or those of a board, the newest first."""
+        return [note.shown() for note in await self._voids.notes() if board in (None, note.board)]
+
+    async def _once(self, board: str, key: str | None, request: object, selection: Selection, reason: str, revise: bool) -> VoidReport:
+        claim = claim_on("void", board, key, request)
+        return await self._claims.once(claim, VoidReport, lambda keep: self._voids.void(board, selection, reason, revise, key))

@@ -1,0 +1,135 @@
+"""Which recorded events a decision is about: those of a player, of a game, of a time, or named one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from keepscore.domain.scoring import Event
+from keepscore.domain.values import check_player, check_text, moment_of
+from keepscore.domain.verdicts import EventId, event_id, that_count
+from keepscore.domain.windows import FOREVER
+from keepscore.errors import EventsDropped, InvalidField, InvalidTime
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.openings import PlayerPast, pasts_of, said
+from keepscore.projection.sequence import events_of
+from keepscore.storage.ledgers.base import Ledger
+
+__all__ = ["MAX_EVENTS", "Selection", "checked_selection", "selected_events"]
+
+#: The most events of one decision, and the most that are named one by one.
+MAX_EVENTS, MAX_NAMED = 100_000, 1000
+#: Players whose events are read at a time.
+CHUNK_PLAYERS = 500
+
+_event_id = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
+
+
+class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What events have in common that a decision is about. Times are in milliseconds; `end` is not included."""
+
+    player_id: str | None = None
+    game_id: str | None = None
+    event_ids: tuple[str, ...] | None = None
+    start: int = 0
+    end: int = FOREVER
+
+    @property
+    def named(self) -> set[EventId] | None:
+        """The events that are named, if they are."""
+        if self.event_ids is None:
+            return None
+        return {(int(writer), int(n)) for writer, _, n in (text.partition("-") for text in self.event_ids)}
+
+    @property
+    def is_of_player(self) -> bool:
+        """Whether it is everything that one player has."""
+        return self == Selection(player_id=self.player_id)
+
+    def has(self, event: Event) -> bool:
+        """Return whether an event is one of those."""
+        return (
+            self.start <= event.at < self.end
+            and self.player_id in (None, event.player)
+            and self.game_id in (None, event.game_id)
+            and (self.event_ids is None or f"{event.writer}-{event.n}" in self.event_ids)
+        )
+
+
+def checked_selection(
+    player_id: str | None,
+    game_id: str | None,
+    event_ids: Sequence[str] | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+) -> Selection:
+    """Return what a caller has asked for, or raise the error that says what is wrong with it."""
+    if all(given is None for given in (player_id, game_id, event_ids, since, until)):
+        raise InvalidField("nothing says which events to void: give player_id, game_id, event_ids, from or to")
+    if event_ids is not None:
+        if not 1 <= len(event_ids) <= MAX_NAMED:
+            raise InvalidField(f"event_ids has {len(event_ids)} entries: give 1 to {MAX_NAMED}, or name what they have in common")
+        for text in event_ids:
+            if not isinstance(text, str) or not _event_id.fullmatch(text):
+                raise InvalidField(f"event_ids: {str(text)[:40]!r} is not an event: write 'writer-n', as in '217043-12'")
+    start, end = 0 if since is None else moment_of(since, "from"), FOREVER if until is None else moment_of(until, "to")
+    if start >= end:
+        raise InvalidTime(f"from = {str(since)!r} is not before to = {str(until)!r}: no event lies between them")
+    return Selection(
+        None if player_id is None else check_player(player_id),
+        None if game_id is None else check_text("game_id", game_id, InvalidField),
+        None if event_ids is None else tuple(dict.fromkeys(event_ids)),
+        start,
+        end,
+    )
+
+
+async def selected_events(ledger: Ledger, live: LiveBoard, selection: Selection, upto: Mapping[int, int]) -> list[Event]:
+    """Return the events of a selection that count, up to some positions, ordered by player.
+
+    O(events of the player) where one is named, else O(events of the board).
+    """
+    players = [selection.player_id] if selection.player_id is not None else await _players_of(ledger, live, selection)
+    found: list[Event] = []
+    for first in range(0, len(players), CHUNK_PLAYERS):
+        pasts = await pasts_of(ledger, live, players[first : first + CHUNK_PLAYERS])
+        for past in pasts.values():
+            if selection.is_of_player:
+                _check_whole(live, past)
+            known = {event_id(event) for event in that_count(past.events)}
+            found += [e for e in past.events if event_id(e) in known and e.n <= upto.get(e.writer, 0) and selection.has(e)]
+            _check_size(found)
+    return found
+
+
+async def _players_of(ledger: Ledger, live: LiveBoard, selection: Selection) -> list[str]:
+    found: dict[str, None] = {}
+    count = 0
+    async for events in events_of(ledger, live, {}):
+        own = [event for event in events if selection.has(event)]
+        count += len(own)
+        if count > 2 * MAX_EVENTS:
+            _too_many(count)
+        found.update(dict.fromkeys(event.player for event in own))
+    return sorted(found)
+
+
+def _check_whole(live: LiveBoard, past: PlayerPast) -> None:
+    if past.states:
+        raise EventsDropped(
+            f"events of board {live.name!r} of before {said(past.at)} are folded and dropped (keep_events), and cannot be made void: give "
+            "from, to void what came later"
+        )
+
+
+def _check_size(events: Iterable[Event]) -> None:
+    count = sum(1 for _ in events)
+    if count > MAX_EVENTS:
+        _too_many(count)
+
+
+def _too_many(count: int) -> None:
+    raise InvalidField(f"the selection has {count} events and more: void at most {MAX_EVENTS} at once, by player, game or time")
