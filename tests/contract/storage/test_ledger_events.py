@@ -63,6 +63,18 @@ async def test_a_long_history_comes_in_chunks_and_none_is_missing(ledger):
     assert numbers == [(1, n) for n in range(5, 25_001)] + [(2, 1)]
 
 
+async def test_events_that_are_gone_end_what_is_read_of_a_writer(ledger):
+    """The ledger may be exchanged for an older one after its positions were read."""
+    await ledger.events.append([event(1), event(2)], [], {})
+
+    async def numbers(writer, after):
+        return [e.n async for chunk in ledger.events.of_writer(1, writer, after, 9) for e in chunk]
+
+    assert await numbers(1, 0) == [1, 2]
+    assert await numbers(1, 2) == []
+    assert await numbers(7, 0) == []
+
+
 async def test_what_is_appended_while_events_are_read_does_no_harm(ledger):
     await ledger.events.append([event(n) for n in range(1, 12_001)], [], {})
     seen = []

@@ -134,6 +134,9 @@ class SqliteEvents(SqliteRole, EventStore):
         n = after
         while n < last:
             rows = await self._connections.read("events_of_writer", board_id, writer, n, CHUNK_EVENTS)
+            if not rows:
+                # The last ones are gone: an older ledger took the place of this one.
+                break
             yield [_event(row) for row in rows]
             n = rows[-1][2]
 
