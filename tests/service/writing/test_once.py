@@ -57,11 +57,11 @@ class Services:
         return taken(self.services[0].client.get(path))
 
 
-@pytest.fixture(params=["sqlite", "postgres", "two on postgres"])
+@pytest.fixture(params=["sqlite", "two on sqlite", "postgres", "two on postgres"])
 def services(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Services]:
     """One service on each ledger, and two that share one."""
-    folders = [tmp_path / name for name in ("one", "two")[: 2 if request.param == "two on postgres" else 1]]
-    ledger = None if request.param == "sqlite" else shared_postgres().new_database()
+    folders = [tmp_path / name for name in ("one", "two")[: 2 if request.param.startswith("two") else 1]]
+    ledger = f"sqlite:///{tmp_path / 'scores.db'}" if request.param.endswith("sqlite") else shared_postgres().new_database()
     with single() as redis:
         config = on(redis.url, BOARDS) if len(folders) == 2 else BOARDS
         running = []
@@ -90,6 +90,7 @@ def test_fifty_at_once_are_one(services: Services) -> None:
         ("POST", "/v1/boards/xp/imports", {"scores": [{"player_id": "dave", "amount": 9}], "part": PART}, 200),
         ("PUT", "/v1/boards/made", {"operator": "sum"}, 201),
         ("PUT", "/v1/boards/made", {"operator": "last", "version": 1}, 200),
+        ("PATCH", "/v1/boards/made", {"max_score": 9, "version": 2}, 200),
         ("DELETE", "/v1/boards/made", None, 204),
         ("PUT", "/v1/players/alice", {"name": "Ann"}, 200),
         ("POST", REVISE, {"reason": "a look"}, 200),
@@ -109,7 +110,7 @@ def test_fifty_at_once_are_one(services: Services) -> None:
     assert found == {"alice": 5, "bob": 7, "carol": 15, "dave": 9, "early": 3}
     assert services.get("/v1/boards/xp")["version"] == 3, "one reset, one undone"
     assert taken(services.send(1, "POST", REVISE, {"reason": "one more"}))["number"] == 3
-    refused(services.send(1, "POST", "/v1/boards/xp/reset/undo", None, "key-9"), 422, "key-9")
+    refused(services.send(1, "POST", "/v1/boards/xp/reset/undo", None, "key-10"), 422, "key-10")
 
 
 def test_targets_and_keys_that_look_alike_do_not_collide(service: Service) -> None:
