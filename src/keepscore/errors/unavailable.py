@@ -65,6 +65,9 @@ class LedgerInUse(LedgerUnavailable):
 class EngineUnavailable(Unavailable):
     """The ranking engine does not answer now."""
 
+    #: Whether it answered that it cannot do what it was asked, while nothing says that it could not do anything else.
+    is_refused = False
+
 
 class KeyTaken(EngineUnavailable):
     """A key that a board's ranking needs holds something that is not a ranking of that board."""

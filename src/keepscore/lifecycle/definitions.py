@@ -314,6 +314,7 @@ class Definitions:
     async def _take_effect(self, live: LiveBoard, checkpoint: Checkpoint | None) -> int:
         """Catch up with what was written since a shadow was loaded, and let it take effect; return how many events that were."""
         events = 0
+        self._healing.quarantine.forget(live)
         while more := await self._healing.catch_up(live, shadow=True):
             events += more
             if more <= 1000:

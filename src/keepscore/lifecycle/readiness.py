@@ -21,6 +21,7 @@ class Readiness:
         self._behind = parts.behind
         self._spool = parts.spool
         self._watch = parts.watch
+        self._quarantine = parts.healing.quarantine
         self._unloaded = unloaded
 
     async def reasons(self) -> list[str]:
@@ -42,6 +43,7 @@ class Readiness:
         for ranking, why in self._engine.taken().items():
             name = next((live.name for live in boards if live.id == ranking.board), "")
             found.append(f"board {name!r}, {ranking.window_id}{f', {ranking.segment}' if ranking.segment else ''}: {why}")
+        found += [reason for live in boards for reason in self._quarantine.reasons(live)]
         if self._behind.since:
             found.append("recorded scores wait to be ranked")
         return found

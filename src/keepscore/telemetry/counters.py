@@ -130,15 +130,18 @@ SUBMISSIONS = Counter("keepscore_submissions", "Scores and amounts that came, by
 REQUESTS = Counter("keepscore_requests", "HTTP requests that were answered.", "method", "route", "status")
 REQUEST_SECONDS = LatencyHistogram("keepscore_request_seconds", "Seconds from a request to its answer.", "scope", "cost", "method", "route")
 ENGINE_ERRORS = Counter(
-    "keepscore_engine_errors", "Calls of the ranking engine that failed.", "kind", known=("unreachable", "refused", "not_tried")
+    "keepscore_engine_errors",
+    "Calls of the ranking engine that failed.",
+    "kind",
+    known=("unreachable", "refused", "not_tried", "quarantined"),
 )
 LEDGER_ERRORS = Counter("keepscore_ledger_errors", "Calls of the ledger that failed.", "kind", known=("unavailable", "full"))
 SPOOLED_EVENTS = Counter("keepscore_spooled_events", "Events that the engine kept for a ledger that was away.")
 HEALS = Counter(
     "keepscore_heals",
-    "Times that the engine lacked something and got it from the ledger, by cause.",
+    "Times that the engine lacked something, or had too much, and was put right from the ledger, by cause.",
     "cause",
-    known=("missing_events", "lost_board", "old_backup", "dead_writer"),
+    known=("missing_events", "lost_board", "old_backup", "dead_writer", "older_ledger"),
 )
 JOB_RUNS = Counter("keepscore_keeper_job_runs", "Runs of the keeper's jobs.", "job", "outcome")
 JOB_FAILURES = Gauge("keepscore_keeper_job_failures", "How often in a row a job of the keeper has failed.", "job")

@@ -24,6 +24,7 @@ from keepscore.storage.engines.base import Batch, Gap, Ranking
 from keepscore.telemetry.counters import HEALS
 from keepscore.writing.identity import Identity
 from keepscore.writing.ledger_watch import LedgerWatch
+from keepscore.writing.quarantine import Quarantine
 
 __all__ = ["MAX_TRIES", "Healing"]
 
@@ -45,6 +46,8 @@ class Healing:
         self._bases = bases
         self._watch = watch
         self._restater = restater
+        #: Leaves out what the engine refuses for good.
+        self.quarantine = Quarantine(stores)
         #: Brings the roll-ups up to date.
         self.rollups = RollUps(stores, self.close_gap, self.catch_up)
         #: The incarnation in which the engine was seen to have all of a board, by the board's number; and who looks at one does so alone.
@@ -135,6 +138,7 @@ class Healing:
     async def _reload(self, live: LiveBoard) -> None:
         checkpoint = await load_engine(self._ledger, self._engine, live)
         await promote(self._ledger, self._engine, live)
+        self.quarantine.forget(live)
         self._bases.loaded(live, checkpoint)
 
     # -- catching up ----------------------------------------------------------------------------------------------------
@@ -172,7 +176,7 @@ class Healing:
                     if not shadow and self.current(live) is not live:
                         # It was redefined meanwhile, and its rankings may be others.
                         raise Gap(live.id, batch.after)
-                    (outcomes,) = await self._engine.apply([batch])
+                    outcomes = await self.quarantine.apply(live, batch, part)
                     applied[writer] = part[-1].n
                     if needs_restate := needs_restate_of(updates, outcomes):
                         await self._restater.restate(live, needs_restate, shadow)

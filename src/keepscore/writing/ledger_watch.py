@@ -14,6 +14,7 @@ from keepscore.errors import EngineUnavailable
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.rollups import parts_of, positions_of
 from keepscore.projection.stores import Stores
+from keepscore.telemetry.counters import HEALS
 from keepscore.writing.spooled import first_spooled
 
 __all__ = ["LedgerWatch", "lost_events"]
@@ -114,6 +115,7 @@ class LedgerWatch:
         return lost_events(watermarks, kept, await positions_of(self._ledger, live))
 
     async def _tell(self, live: LiveBoard, lost: Mapping[int, int]) -> None:
+        HEALS.add("older_ledger")
         self.boards_found += 1
         self.events_lost += sum(lost.values())
         last = await self._last_received(live)

@@ -11,6 +11,7 @@ import pytest
 
 from keepscore import Board
 from keepscore.errors import EngineUnavailable, LedgerUnavailable, UnknownBoard, UnknownPlayer
+from keepscore.telemetry.counters import HEALS
 from keepscore.writing.ledger_watch import lost_events
 from tests.contract.both import over_redis, own_redis
 from tests.contract.driving import event
@@ -59,6 +60,7 @@ def path(tmp_path):
 
 
 async def test_older_at_a_start(lbs, path, tmp_path, caplog):
+    counted = HEALS.values["older_ledger",]
     async with lbs(*BOARDS) as lb:
         await fill(lb, 20)
     shutil.copy(path, tmp_path / "backup.db")
@@ -73,6 +75,7 @@ async def test_older_at_a_start(lbs, path, tmp_path, caplog):
             assert "50 events of board 'game' that were counted are gone" in told[0]
             status = await lb.admin.keeper_status()
             assert (status.older_ledger_boards, status.older_ledger_events) == (2, 100)
+            assert HEALS.values["older_ledger",] == counted + 2
         await fill(lb, 60)
         assert await totals(lb) == [80, 80]
         assert await differences(lb) == []

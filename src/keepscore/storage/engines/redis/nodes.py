@@ -25,6 +25,8 @@ __all__ = ["Command", "Node", "is_refusal"]
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 1.0
 #: Refusals of a server that will be over soon: it is a replica now, starts up, or waits for others.
 PASSING = ("READONLY", "LOADING", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN")
+#: What refusals say that are about the server or its user: no memory, disk, replicas or rights, or a script that hangs.
+GENERAL = ("OOM ", "MISCONF ", "NOREPLICAS ", "NOPERM ", "BUSY ", "permissions", "The user executing the script")
 
 #: A command and its arguments.
 Command = tuple[Any, ...]
@@ -162,6 +164,7 @@ class Node:
             error = EngineUnavailable(f"the Redis at {self.shown} cannot be used now: {answer}")
         else:
             error = EngineUnavailable(f"the Redis at {self.shown} refused a call: {answer}")
+            error.is_refused = not any(words in str(answer) for words in GENERAL)
         error.__cause__ = answer
         return error
 
