@@ -186,8 +186,10 @@ def test_an_engine_that_is_away_and_comes_back_empty_is_seen(tmp_path: Path, red
         assert submissions(found, "bests") == {"accepted": 1, "pending": 1}
         redis.start()
         until(lambda: metrics(service.client)["keepscore_behind"] == 0)
+        # The boards that nobody has used are made anew a moment later.
+        until(lambda: metrics(service.client)["keepscore_degraded"] == 0)
         found = metrics(service.client)
-        assert (found["keepscore_ready"], found["keepscore_degraded"]) == (1, 0)
+        assert found["keepscore_ready"] == 1
         assert found['keepscore_pending_events{board="bests"}'] == 0
         heals = {cause: found[f'keepscore_heals_total{{cause="{cause}"}}'] for (cause,) in HEALS.values}
         assert sum(heals.values()) >= 1
