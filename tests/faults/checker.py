@@ -71,6 +71,8 @@ def judge(history: History, rows: list[Row]) -> Verdict:
         if len({counts[game] for game in games}) > 1:
             verdict.wrong.append(f"of the batch {request.key} only a part is recorded")
         verdict.wrong += _dishonest(request)
+        if request.answers and all(answer.status == 503 for answer in request.answers):
+            verdict.wrong += [f"503, and {game} is recorded: {request.answers[-1]}" for game in games if counts[game]]
     verdict.doubled = [game for game, count in counts.items() if count > 1]
     verdict.wrong += [f"nobody sent {game}" for game in counts if game not in sent]
     verdict.wrong += [text for row in rows if row.game in sent for text in _differs(row, sent[row.game])]
@@ -110,8 +112,8 @@ def _dishonest(request: Request) -> Iterable[str]:
 
 
 def _no_problem(answer: Answer, told: str) -> Iterable[str]:
-    if answer.status != 503:
-        yield f"an error that is not 503: {told}"
+    if answer.status not in (503, 504):
+        yield f"an error that is neither 503 nor 504: {told}"
     if answer.content_type != "application/problem+json" or not {"type", "title", "status", "detail"} <= answer.body.keys():
         yield f"an error that is not problem+json: {told}"
     elif answer.body["status"] != answer.status or not answer.body["detail"]:

@@ -165,7 +165,7 @@ class History(Load):
             for sent in self.sent:
                 while sent.keyed and not sent.is_acknowledged:
                     answer = self._send(sent, connection)
-                    assert answer.status in (0, 200, 202, 503), answer
+                    assert answer.status in (0, 200, 202, 503, 504), answer
                     assert time.monotonic() < deadline, answer
         self.leaving = leaving
 
@@ -175,7 +175,7 @@ class History(Load):
         for sent in random.Random(self.seed).sample(good, min(count, len(good))):
             end = time.monotonic() + PATIENCE
             answer = call(self.url, "POST", sent.path, sent.body, {"Idempotency-Key": sent.key})
-            while answer.status == 503 and time.monotonic() < end:
+            while answer.status in (503, 504) and time.monotonic() < end:
                 # The process has not noticed yet that what was away is back.
                 time.sleep(0.1)
                 answer = call(self.url, "POST", sent.path, sent.body, {"Idempotency-Key": sent.key})

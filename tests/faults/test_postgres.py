@@ -50,7 +50,8 @@ def test_postgres_is_killed(rig: Rig) -> None:
             history.reach(80)
         history.reach(80)
     rig.settles(history)
-    assert flags(history.answers) == {(200, False), (200, True), (503, False)}
+    # What was on its way when it was killed may be recorded: 504.
+    assert flags(history.answers) - {(504, False)} == {(200, False), (200, True), (503, False)}
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["the service stays", "the service is killed"])
@@ -110,7 +111,7 @@ def test_postgres_is_slow_and_then_half_open(rig: Rig) -> None:
         history.reach(20)
         start = time.monotonic()
         rig.postgres.silence()
-        until(lambda: any(answer.status == 503 for answer in history.answers[-50:]))
+        until(lambda: any(answer.status in (503, 504) for answer in history.answers[-50:]))
         rig.postgres.mend()
         history.reach(40)
     rig.settles(history)
@@ -139,7 +140,7 @@ def test_redis_is_killed_and_comes_back_empty(rig: Rig, server: RedisServer) -> 
         server.start()
         history.reach(60)
     rig.settles(history)
-    assert history.statuses.keys() == {200, 202, 503}
+    assert history.statuses.keys() - {504} == {200, 202, 503}
 
 
 def test_both_are_away(rig: Rig, server: RedisServer) -> None:
@@ -156,7 +157,7 @@ def test_both_are_away(rig: Rig, server: RedisServer) -> None:
             server.resume()
         history.reach(40)
     rig.settles(history)
-    assert {answer.status for strong in (True, False) for answer in history.during(start + 1, end, strong)} <= {503}
+    assert {answer.status for strong in (True, False) for answer in history.during(start + 1, end, strong)} <= {503, 504}
 
 
 def test_clients_go_away(rig: Rig) -> None:

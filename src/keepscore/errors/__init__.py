@@ -52,6 +52,7 @@
     │   │   ├── LedgerAway
     │   │   ├── LedgerReplaced      it may be older than before, and is compared first
     │   │   ├── LedgerFull
+    │   │   ├── OutcomeUnknown      a submission may be recorded, or not
     │   │   └── LedgerInUse
     │   ├── EngineUnavailable
     │   │   ├── KeyTaken            one board's key holds something else
@@ -138,6 +139,7 @@ from keepscore.errors.unavailable import (
     LedgerInUse,
     LedgerReplaced,
     LedgerUnavailable,
+    OutcomeUnknown,
     Overloaded,
     RankingLost,
     ServiceUnreachable,
@@ -184,6 +186,7 @@ __all__ = [
     "NotKept",
     "NotUsable",
     "NothingToUndo",
+    "OutcomeUnknown",
     "Overloaded",
     "PlayTokenUsed",
     "RankingLost",

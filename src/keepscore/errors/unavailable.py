@@ -14,6 +14,7 @@ __all__ = [
     "LedgerInUse",
     "LedgerReplaced",
     "LedgerUnavailable",
+    "OutcomeUnknown",
     "Overloaded",
     "RankingLost",
     "ServiceUnreachable",
@@ -53,6 +54,10 @@ class LedgerFull(LedgerUnavailable):
     nothing_recorded = True
 
 
+class OutcomeUnknown(LedgerUnavailable):
+    """It is not known whether a submission was recorded. With its idempotency key, it can be sent again."""
+
+
 class LedgerInUse(LedgerUnavailable):
     """Another process has the ledger open."""
 
@@ -67,6 +72,8 @@ class EngineUnavailable(Unavailable):
 
     #: Whether it answered that it cannot do what it was asked, while nothing says that it could not do anything else.
     is_refused = False
+    #: Whether it is sure that nothing has come of what it was sent to keep for the ledger.
+    nothing_kept = True
 
 
 class KeyTaken(EngineUnavailable):

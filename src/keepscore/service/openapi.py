@@ -44,7 +44,8 @@ JSON in and out, in snake_case. A *board* says what is ranked and how. Each of i
 (`region:eu`) is a ranking of its own. Reads take `window`, `window_id`, `segment` and `rank`."""
 
 PROBLEM = """Errors are `application/problem+json` (RFC 9457). `type` is stable: programs compare it. `detail` names the field and the \
-value, and says what would be right. A refused request leaves nothing behind. After 503, try again later."""
+value, and says what would be right. A refused request leaves nothing behind. After 503, try again later. \
+After 504, a submission may be recorded: send it again only with its idempotency key."""
 
 BEARER = """An API key (`ks_…`) or a player token. Each route has a scope, `read`, `submit`, `moderate` or `admin`, and a key of that \
 scope or a later one may use it. Without keys, a service on its own machine asks for none."""

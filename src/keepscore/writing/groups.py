@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from keepscore.domain.results.standings import BatchReceipt, Receipt, Rejection
-from keepscore.errors import KeepscoreError
+from keepscore.errors import KeepscoreError, OutcomeUnknown
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.writing.plan import Plan
 from keepscore.writing.scopes import Submission
 
-__all__ = ["Group", "PendingRequest", "fail", "split_needs_restate"]
+__all__ = ["Group", "PendingRequest", "fail", "split_needs_restate", "unknown_outcome"]
 
 #: Submissions with which a group is a large one.
 LARGE_SUBMISSIONS = 1000
@@ -69,6 +69,15 @@ def fail(requests: Iterable[PendingRequest], error: Exception) -> None:
         log.exception("a group of submissions failed", exc_info=error)
     for request in requests:
         request.settle(error)
+
+
+def unknown_outcome(error: Exception) -> Exception:
+    """Return the error for submissions that were sent to the ledger, or to the engine to keep, and may be recorded or not."""
+    if not isinstance(error, KeepscoreError):
+        return error
+    unknown = OutcomeUnknown(f"{error}. Whether the submission is recorded is not known: send it again only with its idempotency key")
+    unknown.__cause__ = error
+    return unknown
 
 
 def split_needs_restate(

@@ -43,7 +43,8 @@ class Keeping:
             if error is not None:
                 failed |= dict.fromkeys(boards, error)
             if isinstance(error, EngineUnavailable) and not isinstance(error, KeyTaken):
-                away = error
+                # Not sent, whatever has become of the one before.
+                away = EngineUnavailable(str(error))
         return [answers.get(batch.board, []) for batch in batches]
 
     async def _keep_together(

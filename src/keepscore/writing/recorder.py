@@ -11,7 +11,7 @@ from keepscore.storage.ledgers.claims import DuplicateKeys
 from keepscore.storage.pace import Turns
 from keepscore.telemetry.counters import SPOOLED_EVENTS
 from keepscore.writing.engine_checks import EngineChecks
-from keepscore.writing.groups import Group, PendingRequest, fail
+from keepscore.writing.groups import Group, PendingRequest, fail, unknown_outcome
 from keepscore.writing.numbers import Numbers
 from keepscore.writing.parts import WriteParts
 from keepscore.writing.plan import Plan, Planner
@@ -99,7 +99,7 @@ class Recorder:
                 else:
                     return Group(requests, plans, held, seq)
         except _OutcomeUnknown as exc:
-            fail(requests, exc.error)
+            fail(requests, unknown_outcome(exc.error))
         except LedgerReplaced:
             # Nothing of it is recorded. It comes next, after the ledger is compared.
             self.queue.put_back(requests)

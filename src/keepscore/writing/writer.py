@@ -12,10 +12,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from keepscore.errors import KeepscoreError, LedgerUnavailable
+from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable
 from keepscore.storage.feeds.base import Feed
 from keepscore.writing.applier import Applied, Applier
-from keepscore.writing.groups import Group, PendingRequest, fail, split_needs_restate
+from keepscore.writing.groups import Group, PendingRequest, fail, split_needs_restate, unknown_outcome
 from keepscore.writing.parts import WriteParts
 from keepscore.writing.plan import Plan
 from keepscore.writing.receipts import Receipts
@@ -190,7 +190,7 @@ class Writer:
             self._postpone(requests, plans, spooled, error)
         else:
             self._numbers.spent = True
-            fail(requests, error)
+            fail(requests, unknown_outcome(error))
 
     def _settle_failed(self, group: Group, failed: dict[int, KeepscoreError]) -> list[PendingRequest]:
         """Answer the requests to boards that could not take theirs; give the others."""
@@ -202,7 +202,8 @@ class Writer:
             if error is None:
                 left.append(request)
             elif group.spooled:
-                request.settle(error)
+                is_unknown = isinstance(error, EngineUnavailable) and not error.nothing_kept
+                request.settle(unknown_outcome(error) if is_unknown else error)
             else:
                 # It is recorded, on all of its boards.
                 self._postpone([request], group.plans, False, error)

@@ -33,6 +33,8 @@ STATUS: list[tuple[type[errors.KeepscoreError], int]] = [
     (errors.RateLimited, 429),
     (errors.Conflict, 409),
     (errors.LedgerFull, 507),
+    # 503 promises that nothing was recorded.
+    (errors.OutcomeUnknown, 504),
     (errors.Unavailable, 503),
 ]
 

@@ -40,6 +40,10 @@ def is_refusal(answer: Any) -> bool:
     return isinstance(answer, ResponseError) and not isinstance(answer, NoScriptError)
 
 
+class _NotSent(RedisError):
+    """There was no connection on which a call could be sent."""
+
+
 def _nothing() -> None:
     """Tell nobody."""
 
@@ -108,7 +112,10 @@ class Node:
         What the driver does beside that for every command takes longer than a small script does in Redis.
         """
         pool = self.client.connection_pool
-        connection = await pool.get_connection()
+        try:
+            connection = await pool.get_connection()
+        except (OSError, RedisError) as exc:
+            raise _NotSent(str(exc)) from exc
         found: list[Any] = []
         try:
             await connection.send_packed_command([packed])
@@ -151,7 +158,9 @@ class Node:
                 log_once(f"a call to the Redis at {self.shown} ended in an unexpected error", exc)
             is_late = isinstance(exc, TimeoutError) or not str(exc)
             reason = f"no answer within {seconds or self._deadline_seconds:g} s" if is_late else str(exc)
-            raise EngineUnavailable(f"the Redis at {self.shown} cannot be used now: {reason}") from exc
+            error = EngineUnavailable(f"the Redis at {self.shown} cannot be used now: {reason}")
+            error.nothing_kept = isinstance(exc, _NotSent)
+            raise error from exc
 
     def refusal(self, answer: Exception) -> EngineUnavailable:
         """Return an error of the server as an error of ours."""

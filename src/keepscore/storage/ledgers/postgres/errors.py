@@ -36,7 +36,7 @@ FIXES: list[tuple[type[Exception], str]] = [
     (asyncpg.UndefinedColumnError, "has tables of another program ({text}): name a database of its own for the ledger"),
     (asyncpg.DatatypeMismatchError, "has tables of another program ({text}): name a database of its own for the ledger"),
     (asyncpg.UndefinedTableError, "lacks a part of the ledger ({text}): run 'keepscore migrate', or bring back a backup"),
-    (asyncpg.NotNullViolationError, "has recorded other events of this writer meanwhile: the outcome is settled, try again"),
+    (asyncpg.NotNullViolationError, "has recorded other events of this writer meanwhile"),
     (asyncpg.CannotConnectNowError, "is starting or stopping ({text}): try again"),
     (ConnectionRefusedError, NOBODY),
     (FileNotFoundError, NOBODY),
@@ -49,7 +49,7 @@ WORDS = [
     # A host with several addresses.
     ("Connect call failed", NOBODY),
     ("SSL", "does not offer the encryption that is asked for ({text}): set it up there, or write another sslmode"),
-    ("closed in the middle", "has ended the connection: what was under way is settled, try again"),
+    ("closed in the middle", "has ended the connection in the middle of a call"),
 ]
 
 
