@@ -1,8 +1,8 @@
-"""Writes the blocking library and the blocking client, made from the async ones.
+"""Writes the blocking library and the blocking client from the async ones.
 
 Each public coroutine of `Leaderboards` and of its namespaces becomes a method of the same name, signature and description that runs it to
-its end in the event loop of a thread of its own: `src/keepscore/sync.py`. The client needs no loop: its text without `async` and `await`
-is the blocking one. `python tools/write_sync.py` writes the files, `--check` says whether they are up to date.
+its end in the event loop of its own thread: `src/keepscore/sync/`. The client needs no loop: its text without `async` and `await` is the
+blocking one. `python tools/write_sync.py` writes the files, `--check` says whether they are up to date.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ NAMESPACES = {
 }
 #: The class methods that make leaderboards.
 OPENERS = ("open", "configured")
-TARGET = Path("src/keepscore/sync.py")
+TARGET = Path("src/keepscore/sync/__init__.py")
+TARGET_NAMESPACES = Path("src/keepscore/sync/namespaces.py")
 
 CLIENT = Path("src/keepscore/client")
 #: Modules of the client that are made from others.
@@ -42,20 +43,15 @@ BLOCKING = {
     r"\ban async context\b": "a context",
 }
 
-HEAD = '''"""The library for programs without an event loop: the same methods, blocking.
-
-Generated from `keepscore.leaderboards` and the classes of its namespaces by `tools/write_sync.py`: change those instead.
-"""
-
+IMPORTS = """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keepscore import leaderboards
 from keepscore.access.keys import DEFAULT_OVERLAP
 from keepscore.access.player_tokens import DEFAULT_TTL
 from keepscore.config import Settings
@@ -91,6 +87,15 @@ from keepscore.domain.inputs import Entry, Number, Progress, no_progress
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import now_ms
 from keepscore.loop_thread import LoopThread
+"""
+
+HEAD = f'''"""The library for programs without an event loop: the same methods, blocking.
+
+Imports `leaderboards` and below. Generated from `keepscore.leaderboards` by `tools/write_sync.py`: change that instead.
+"""
+{IMPORTS}
+from keepscore import leaderboards
+from keepscore.sync.namespaces import Administration, History, Keys, Moderation, Players
 
 __all__ = ["Leaderboards"]
 
@@ -129,6 +134,18 @@ class Leaderboards:
         self._thread.close()
 '''
 
+HEAD_NAMESPACES = f'''"""The namespaces of the blocking library.
+
+Generated from the namespaces of `keepscore.leaderboards` by `tools/write_sync.py`: change those instead.
+"""
+{IMPORTS}
+if TYPE_CHECKING:
+    from keepscore.sync import Leaderboards
+
+__all__ = [{", ".join(f'"{name}"' for name, _ in sorted(NAMESPACES.values()))}]
+
+'''
+
 
 def generated() -> str:
     """Return the text of the blocking library."""
@@ -136,6 +153,12 @@ def generated() -> str:
     facade = _class(FACADE, "Leaderboards")
     parts += [_opener(node) for node in facade.body if isinstance(node, ast.FunctionDef) and node.name in OPENERS]
     parts += [_method(node, "self", "") for node in _coroutines(facade) if node.name != "close"]
+    return _formatted("\n".join(parts))
+
+
+def generated_namespaces() -> str:
+    """Return the text of the namespaces of the blocking library."""
+    parts = [HEAD_NAMESPACES]
     for namespace, (name, source) in NAMESPACES.items():
         found = _class(source, name)
         parts.append(f"\nclass {name}:\n    {_description(found)}\n")
@@ -176,8 +199,8 @@ def _description(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) ->
 
 
 def _formatted(text: str) -> str:
-    for command in (["check", "--select", "I", "--fix-only"], ["format"]):
-        ruff = [str(Path(sys.executable).with_name("ruff")), *command, "--stdin-filename", str(TARGET), "-"]
+    for command in (["check", "--select", "F401,I", "--fix-only"], ["format"]):
+        ruff = [str(Path(sys.executable).with_name("ruff")), *command, "--stdin-filename", str(TARGET_NAMESPACES), "-"]
         text = subprocess.run(ruff, input=text, text=True, capture_output=True, check=True).stdout
     return text
 
@@ -193,7 +216,7 @@ def twin(source: Path) -> str:
 
 
 if __name__ == "__main__":
-    texts = {TARGET: generated(), **{target: twin(source) for target, source in TWINS.items()}}
+    texts = {TARGET: generated(), TARGET_NAMESPACES: generated_namespaces(), **{target: twin(source) for target, source in TWINS.items()}}
     if "--check" in sys.argv[1:]:
         old = [str(target) for target, text in texts.items() if not target.exists() or target.read_text() != text]
         sys.exit(f"{', '.join(old)}: not up to date, run make sync" if old else 0)

@@ -52,7 +52,7 @@ from keepscore.writing.catching_up import CatchUp
 from keepscore.writing.engine_checks import EngineChecks
 from keepscore.writing.healing import Healing
 from keepscore.writing.idempotency import Claims, Retries
-from keepscore.writing.identity import Identity
+from keepscore.writing.identity import WriterIdentity
 from keepscore.writing.imports import Imports
 from keepscore.writing.ledger_watch import LedgerWatch
 from keepscore.writing.numbers import Numbers
@@ -108,7 +108,7 @@ class Runtime:
     changes: Changes
     behind: Behind
     bases: CheckpointBases
-    identity: Identity
+    identity: WriterIdentity
     write_pause: WritePause
     # From the ledger to the engine.
     adoption: Adoption
@@ -178,7 +178,7 @@ async def build_runtime(
         secret = await ledger.marks.secret()
         await open_engine(ledger, engine, hashlib.sha256(secret).hexdigest()[:12])
         await feed.open()
-        identity = Identity(number, ledger, engine, clock)
+        identity = WriterIdentity(number, ledger, engine, clock)
         await identity.make_unused()
         await identity.fill_reserve()
     except BaseException:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from keepscore.access.api_keys import hash_of, new_key
-from keepscore.access.player_tokens import DEFAULT_TTL, Claims, signed_token, ttl_ms_of
+from keepscore.access.player_tokens import DEFAULT_TTL, TokenClaims, signed_token, ttl_ms_of
 from keepscore.access.principals import ALL_BOARDS, LEVELS, check_patterns, check_scope, matches
 from keepscore.domain.durations import duration_ms, time_of
 from keepscore.domain.results.access import ApiKey, KeyState, NewKey, PlayerToken
@@ -81,7 +81,7 @@ class Keys:
     ) -> PlayerToken:
         """Return a token for a player, signed with a key; None: the latest that can submit."""
         now = self._clock()
-        claims = Claims(check_player(player_id), check_patterns(boards), now + ttl_ms_of(ttl))
+        claims = TokenClaims(check_player(player_id), check_patterns(boards), now + ttl_ms_of(ttl))
         key = await self._active(key_id, now) if key_id is not None else await self._signer(now)
         # In whole seconds, as the token has it.
         expires = claims.expires_ms // 1000 * 1000

@@ -18,7 +18,7 @@ from keepscore.domain.durations import duration_ms
 from keepscore.domain.values import check_player
 from keepscore.errors import BadInput, InvalidField, Unauthenticated
 
-__all__ = ["DEFAULT_TTL", "MAX_TTL_MS", "Claims", "key_id_of", "sign_player_token", "signed_token", "ttl_ms_of", "verified_claims"]
+__all__ = ["DEFAULT_TTL", "MAX_TTL_MS", "TokenClaims", "key_id_of", "sign_player_token", "signed_token", "ttl_ms_of", "verified_claims"]
 
 ALGORITHM = "HS256"
 #: How long a token is worth something where nobody says.
@@ -33,7 +33,7 @@ PURPOSE = "player tokens"
 CLAIMS = ("player_id", "boards", "exp", "iat", "env")
 
 
-class Claims(NamedTuple):
+class TokenClaims(NamedTuple):
     """What a token says."""
 
     player: str
@@ -49,7 +49,7 @@ def sign_player_token(
     if parsed is None:
         raise InvalidField("the key is malformed: give it as 'keepscore keys create' printed it")
     now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-    claims = Claims(check_player(player_id), check_patterns(boards), now + ttl_ms_of(ttl))
+    claims = TokenClaims(check_player(player_id), check_patterns(boards), now + ttl_ms_of(ttl))
     return signed_token(claims, parsed.id, hash_of(key), parsed.environment, now)
 
 
@@ -64,7 +64,7 @@ def ttl_ms_of(ttl: str) -> int:
     return found
 
 
-def signed_token(claims: Claims, key_id: str, key_hash: bytes, environment: str, now: int) -> str:
+def signed_token(claims: TokenClaims, key_id: str, key_hash: bytes, environment: str, now: int) -> str:
     """Return the text of a token."""
     payload: dict[str, object] = {"player_id": claims.player, "exp": claims.expires_ms // 1000, "iat": now // 1000, "env": environment}
     if claims.boards != ALL_BOARDS:
@@ -85,7 +85,7 @@ def key_id_of(token: str) -> str | None:
     return key_id if isinstance(key_id, str) and header.get("alg") == ALGORITHM else None
 
 
-def verified_claims(token: str, key_hash: bytes, environment: str, now: int) -> Claims:
+def verified_claims(token: str, key_hash: bytes, environment: str, now: int) -> TokenClaims:
     """Return what a token says that is signed with a key's secret, or say what is wrong with it."""
     try:
         options = {
@@ -106,7 +106,7 @@ def verified_claims(token: str, key_hash: bytes, environment: str, now: int) -> 
         raise Unauthenticated(f"the player token cannot be used: {exc}") from None
 
 
-def _checked(found: dict[str, object], environment: str, now: int) -> Claims:
+def _checked(found: dict[str, object], environment: str, now: int) -> TokenClaims:
     unknown = [name for name in found if name not in CLAIMS]
     if unknown:
         raise InvalidField(f"unknown claim {unknown[0][:40]!r}; allowed: {', '.join(CLAIMS)}")
@@ -123,4 +123,4 @@ def _checked(found: dict[str, object], environment: str, now: int) -> Claims:
         )
     if boards is not None and not isinstance(boards, list):
         raise InvalidField("boards is not a list of patterns")
-    return Claims(check_player(found["player_id"]), check_patterns(boards), expires * 1000)
+    return TokenClaims(check_player(found["player_id"]), check_patterns(boards), expires * 1000)

@@ -7,7 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
-from keepscore.cli.options import BoardName, Boards, Config, Json, Url, Yes, can_ask, cell, confirm, err, new_table, out, print_json, reach
+from keepscore.cli.options import (
+    AnyLeaderboards,
+    BoardName,
+    Config,
+    Json,
+    Url,
+    Yes,
+    can_ask,
+    cell,
+    confirm,
+    err,
+    new_table,
+    out,
+    print_json,
+    reach,
+)
 from keepscore.config import boards_from_file
 from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.results.standings import BoardInfo, encode
@@ -71,7 +86,7 @@ def boards_apply(
                 out.print(f"board {info.board.name}: version {info.version}")
 
 
-def _put(boards: Boards, board: Board, version: int | None, yes: bool) -> BoardInfo:
+def _put(boards: AnyLeaderboards, board: Board, version: int | None, yes: bool) -> BoardInfo:
     """Define a board; where something would be lost or rebuilt, ask first."""
     try:
         return boards.admin.put_board(board, version=version, confirm=yes)

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keepscore.cli.options import Boards
+from keepscore.cli.options import AnyLeaderboards
 from keepscore.cli.takeover import LedgerAlone
 from keepscore.cli.transfer import BadLine, ImportLine, read_lines
 from keepscore.domain.imports import PART_ROWS, FileDigest, ImportReceipt, NewPart, Part, as_text, mended_key, next_end, row_digest
@@ -20,7 +20,7 @@ __all__ = ["Brought", "ImportTarget", "Target", "bring_file", "bring_members", "
 #: Told how many bytes of a file are read.
 Advance = Callable[[int], None]
 #: A row of a file: its place, the line, and the digest of a good one.
-Row = tuple[int, ImportLine | BadLine, int | None]
+ImportRow = tuple[int, ImportLine | BadLine, int | None]
 
 
 class Brought(NamedTuple):
@@ -34,7 +34,7 @@ class Brought(NamedTuple):
 class ImportTarget:
     """A board that a service, or this process, has."""
 
-    def __init__(self, boards: Boards, name: str) -> None:
+    def __init__(self, boards: AnyLeaderboards, name: str) -> None:
         self._boards = boards
         self._name = name
 
@@ -108,7 +108,7 @@ def _known(file: Path, source: str, board: ImportTarget) -> tuple[FileDigest, Pa
     return digest, digest.last_known()
 
 
-def _rows(file: Path, source: str, limit: int | None = None) -> Iterator[Row]:
+def _rows(file: Path, source: str, limit: int | None = None) -> Iterator[ImportRow]:
     for place, line in enumerate(islice(read_lines(file), limit), 1):
         yield place, line, _digest(place, source, line.entry) if isinstance(line, ImportLine) else None
 
@@ -127,7 +127,9 @@ def _notes(name: str, digest: FileDigest, last: Part | None) -> list[str]:
     return [f"{name} was imported before{called}, up to row {last.rows} of {digest.rows}: continuing there"]
 
 
-def _bring_mended(digest: FileDigest, last: Part, rows: Iterator[Row], board: ImportTarget, brought: Brought, advance: Advance) -> None:
+def _bring_mended(
+    digest: FileDigest, last: Part, rows: Iterator[ImportRow], board: ImportTarget, brought: Brought, advance: Advance
+) -> None:
     """Import the rows of known parts that were bad once, and are not any more."""
     gaps = {row: part.key for part in digest.chain(last) for row in part.bad}
     brought.counts["already_imported"] += last.rows - len(gaps)
@@ -162,7 +164,7 @@ def _count_keyed(brought: Brought, lines: list[ImportLine], keys: list[str], boa
     _refuse(brought, lines, answer)
 
 
-def _keep_bad(brought: Brought, rows: list[Row]) -> None:
+def _keep_bad(brought: Brought, rows: list[ImportRow]) -> None:
     brought.bad.extend(line for _, line, _ in rows if isinstance(line, BadLine))
 
 

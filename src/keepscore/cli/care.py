@@ -8,21 +8,21 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from keepscore.cli.completion import complete_board
-from keepscore.cli.options import Boards, Config, Json, Url, board_names, cell, err, new_table, out, print_json, reach
+from keepscore.cli.options import AnyLeaderboards, Config, Json, Url, board_names, cell, err, new_table, out, print_json, reach
 from keepscore.domain.results.standings import Difference, Rebuild, Verification
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
-Board = Annotated[
+BoardArgument = Annotated[
     str | None, typer.Argument(metavar="BOARD", help="Name of the board. Default: all boards.", autocompletion=complete_board)
 ]
 
 
 @app.command()
 def verify(
-    board: Board = None,
+    board: BoardArgument = None,
     repair: Annotated[bool, typer.Option("--repair", help="Fix the differences from the ledger, and check again.")] = False,
     url: Url = None,
     config: Config = None,
@@ -68,7 +68,7 @@ def _print_differences(title: str, differences: list[tuple[str, Difference]]) ->
 
 
 @app.command()
-def rebuild(board: Board = None, url: Url = None, config: Config = None, json: Json = False) -> None:
+def rebuild(board: BoardArgument = None, url: Url = None, config: Config = None, json: Json = False) -> None:
     """Rebuild rankings from the ledger.
 
     Readers see the old ones until it finishes, and submissions go on.
@@ -84,7 +84,7 @@ def rebuild(board: Board = None, url: Url = None, config: Config = None, json: J
     return out.print(table)
 
 
-def _rebuild(boards: Boards, board: str, bar: Progress) -> Rebuild:
+def _rebuild(boards: AnyLeaderboards, board: str, bar: Progress) -> Rebuild:
     """Rebuild a board, with a progress bar for each part."""
     tasks: dict[str, TaskID] = {"": bar.add_task(board, total=None)}
 

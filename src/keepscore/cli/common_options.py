@@ -16,7 +16,7 @@ __all__ = ["KEY_VARIABLE", "add_common_options", "api_key"]
 
 KEY_VARIABLE, ENVIRONMENT_VARIABLE = "KEEPSCORE_KEY", "KEEPSCORE_SERVER_ENVIRONMENT"
 
-ApiKey = Annotated[
+ApiKeyOption = Annotated[
     str | None,
     typer.Option("--api-key", metavar="KEY", envvar=KEY_VARIABLE, help="An API key or a player token, for --url. Safer in the variable."),
 ]
@@ -51,7 +51,7 @@ def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
     signature, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
     added = {}
     if "url" in signature.parameters:
-        added["api_key"] = (KEY_VARIABLE, ApiKey)
+        added["api_key"] = (KEY_VARIABLE, ApiKeyOption)
     if "config" in signature.parameters:
         added["environment"] = (ENVIRONMENT_VARIABLE, Environment)
 

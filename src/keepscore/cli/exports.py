@@ -15,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from keepscore.cli.completion import complete_board
 from keepscore.cli.options import (
+    AnyLeaderboards,
     BoardName,
-    Boards,
     Config,
     RankOption,
     Segment,
@@ -125,12 +125,12 @@ def export_events(
     out.print(f"Exported {count(exported, 'event')} to {count(len(files.months), 'file')} in {output}")
 
 
-def _complete_from(boards: Boards, board: str) -> datetime:
+def _complete_from(boards: AnyLeaderboards, board: str) -> datetime:
     """Return the moment since which all events of a board are there, the start of a month."""
     return boards.history.all_events(board, limit=1).complete_from or ALWAYS
 
 
-def _events(boards: Boards, board: str, progress: Progress) -> Iterator[BoardEvent]:
+def _events(boards: AnyLeaderboards, board: str, progress: Progress) -> Iterator[BoardEvent]:
     task = progress.add_task(board)
     page = boards.history.all_events(board, limit=EVENTS)
     while True:

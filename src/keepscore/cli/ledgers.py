@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keepscore.cli.completion import complete_board
-from keepscore.cli.options import Config, Json, Player, Url, board_names, cell, count, new_table, out, print_json, reach
+from keepscore.cli.options import Config, Json, PlayerArgument, Url, board_names, cell, count, new_table, out, print_json, reach
 from keepscore.config import load_settings
 from keepscore.connect import ledger_from_url
 from keepscore.domain.results.standings import RecordedEvent
@@ -47,7 +47,7 @@ def migrate(
 
 @app.command()
 def events(
-    player: Player,
+    player: PlayerArgument,
     board: Annotated[
         str | None, typer.Option(metavar="BOARD", help="Name of the board. Default: all boards.", autocompletion=complete_board)
     ] = None,

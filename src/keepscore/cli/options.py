@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NUMBERS",
+    "AnyLeaderboards",
     "At",
     "BoardName",
-    "Boards",
     "Config",
     "GameId",
     "Json",
     "Key",
-    "Player",
+    "PlayerArgument",
     "RankOption",
     "Segment",
-    "Segments",
+    "SegmentOptions",
     "Url",
     "WindowId",
     "WindowOption",
@@ -83,13 +83,13 @@ Url = Annotated[str | None, typer.Option(metavar="URL", envvar="KEEPSCORE_URL", 
 Config = Annotated[str | None, typer.Option(metavar="FILE", help="Configuration file. Default: keepscore.toml, if it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 BoardName = Annotated[str, typer.Argument(metavar="BOARD", help=BOARD_HELP, autocompletion=complete_board)]
-Player = Annotated[str, typer.Argument(metavar="PLAYER", help="Id of the player.")]
+PlayerArgument = Annotated[str, typer.Argument(metavar="PLAYER", help="Id of the player.")]
 WindowOption = Annotated[str | None, typer.Option("--window", metavar="WINDOW", help=WINDOW_HELP)]
 WindowId = Annotated[str | None, typer.Option(metavar="ID", help="Which one, such as 2026-W46. Default: the current one.")]
 Segment = Annotated[str | None, typer.Option(metavar="NAME:VALUE", help="Segment of the board, such as region:eu. Default: everyone.")]
 RankOption = Annotated[str | None, typer.Option("--rank", metavar="KIND", help=RANK_HELP)]
 At = Annotated[str | None, typer.Option(metavar="TIME", help="When it happened, such as 2026-11-15T19:30:00Z. Default: now.")]
-Segments = Annotated[
+SegmentOptions = Annotated[
     list[str] | None, typer.Option("--segment", metavar="NAME:VALUE", help="Segment of the player, such as region:eu. Repeatable.")
 ]
 GameId = Annotated[str | None, typer.Option(metavar="ID", help="Game that the score comes from.")]
@@ -113,14 +113,14 @@ NUMERIC = {
 
 
 #: Boards in this process, or those of a service: every command is written once.
-Boards: TypeAlias = "Leaderboards | SyncClient"
+AnyLeaderboards: TypeAlias = "Leaderboards | SyncClient"
 
 #: How often a command tries to reach a service, as somebody waits for it; seconds for one try, and for all.
 ATTEMPTS, TIMEOUT_S, DEADLINE_S = 3, 60, 120
 
 
 @contextmanager
-def reach(url: str | None, config: str | None, may_create: bool = False) -> Iterator[Boards]:
+def reach(url: str | None, config: str | None, may_create: bool = False) -> Iterator[AnyLeaderboards]:
     """Reach the boards of the service at a URL; without one, of the configuration's ledger, or of the service that has it open.
 
     A ledger is created only by a command that `may_create` boards or keys, or for the boards of a configuration.
@@ -129,7 +129,7 @@ def reach(url: str | None, config: str | None, may_create: bool = False) -> Iter
         yield stack.enter_context(at_service(url)) if url is not None else _opened(config, stack, may_create)
 
 
-def _opened(config: str | None, stack: ExitStack, may_create: bool) -> Boards:
+def _opened(config: str | None, stack: ExitStack, may_create: bool) -> AnyLeaderboards:
     settings = load_settings(config)
     if not settings.boards and not may_create and is_missing(settings.ledger):
         raise ConfigError(
@@ -154,7 +154,7 @@ def at_service(url: str) -> SyncClient:
     return SyncClient(url, key=api_key(), timeout=TIMEOUT_S, deadline=DEADLINE_S, attempts=ATTEMPTS)
 
 
-def board_names(boards: Boards, board: str | None) -> list[str]:
+def board_names(boards: AnyLeaderboards, board: str | None) -> list[str]:
     """Return the board that a command names, or all."""
     return [board] if board else [info.board.name for info in boards.admin.boards()]
 

@@ -10,7 +10,7 @@ from keepscore.cli.options import (
     BoardName,
     Config,
     Json,
-    Player,
+    PlayerArgument,
     RankOption,
     Segment,
     Url,
@@ -88,7 +88,7 @@ def snapshots(
 @app.command()
 def history(
     board: BoardName,
-    player: Player,
+    player: PlayerArgument,
     window: WindowOption = None,
     limit: Annotated[int, typer.Option(metavar="N", help="Number of windows to show.")] = 100,
     url: Url = None,

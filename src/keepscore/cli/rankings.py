@@ -12,7 +12,7 @@ from keepscore.cli.options import (
     BoardName,
     Config,
     Json,
-    Player,
+    PlayerArgument,
     RankOption,
     Segment,
     Url,
@@ -104,7 +104,7 @@ def print_snapshot(page: Snapshot) -> None:
 @app.command()
 def rank(
     board: BoardName,
-    player: Player,
+    player: PlayerArgument,
     around: Annotated[int | None, typer.Option(metavar="N", help="Number of players to show above and below. Default: 2.")] = None,
     window: WindowOption = None,
     window_id: WindowId = None,

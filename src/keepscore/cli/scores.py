@@ -14,8 +14,8 @@ from keepscore.cli.options import (
     GameId,
     Json,
     Key,
-    Player,
-    Segments,
+    PlayerArgument,
+    SegmentOptions,
     Url,
     cell,
     movement_text,
@@ -36,10 +36,10 @@ app = typer.Typer()
 @app.command(context_settings=NUMBERS)
 def submit(
     board: BoardName,
-    player: Player,
+    player: PlayerArgument,
     score: Annotated[str, typer.Argument(metavar="SCORE", help="Score to submit.")],
     at: At = None,
-    segment: Segments = None,
+    segment: SegmentOptions = None,
     game_id: GameId = None,
     window: Annotated[
         list[str] | None,
@@ -64,10 +64,10 @@ def submit(
 @app.command(context_settings=NUMBERS)
 def increment(
     board: BoardName,
-    player: Player,
+    player: PlayerArgument,
     amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Amount to add; negative amounts subtract.")],
     at: At = None,
-    segment: Segments = None,
+    segment: SegmentOptions = None,
     game_id: GameId = None,
     key: Key = None,
     url: Url = None,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
-from keepscore.cli.options import Boards
+from keepscore.cli.options import AnyLeaderboards
 from keepscore.domain.boards import Board, RankKind
 from keepscore.domain.ordering import KeyCodec, Ranks, number_rows
 from keepscore.domain.results.standings import Standing, Top
@@ -37,7 +37,7 @@ class RankingName(NamedTuple):
 
 
 def all_standings(
-    boards: Boards, name: RankingName, progress: Callable[[int, int], None], warn: Callable[[str], None]
+    boards: AnyLeaderboards, name: RankingName, progress: Callable[[int, int], None], warn: Callable[[str], None]
 ) -> Iterator[Standing]:
     """Yield all standings of a ranking in their order, each player once.
 
@@ -62,7 +62,7 @@ def all_standings(
     yield from met.in_order(cast("RankKind", name.rank or met.board.rank))
 
 
-def _pages(boards: Boards, name: RankingName) -> Iterator[Top]:
+def _pages(boards: AnyLeaderboards, name: RankingName) -> Iterator[Top]:
     board, window, window_id, segment, rank = name
     cursor = None
     while True:

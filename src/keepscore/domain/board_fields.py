@@ -19,13 +19,13 @@ __all__ = [
     "TABLES",
     "TYPES",
     "WINDOW_FIELDS",
-    "Bounds",
     "Consistency",
+    "FieldBounds",
     "Late",
     "Operator",
-    "Order",
     "RankKind",
     "ReadAccess",
+    "SortOrder",
     "SubmitAccess",
     "Ties",
     "Weekday",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Operator = Literal["best", "sum", "last", "first"]
-Order = Literal["desc", "asc"]
+SortOrder = Literal["desc", "asc"]
 Ties = Literal["first", "last", "player"]
 RankKind = Literal["unique", "standard", "dense"]
 Consistency = Literal["eventual", "strong"]
@@ -44,7 +44,7 @@ WindowName = Literal["daily", "weekly", "monthly", "yearly", "all_time", "season
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
-class Bounds(NamedTuple):
+class FieldBounds(NamedTuple):
     """The least and the most that a number may be, a list may hold, or a text may be long."""
 
     least: int
@@ -59,14 +59,14 @@ class Bounds(NamedTuple):
 
 #: The bounds of fields, by table and field. Checks, error messages and the documentation take them from here.
 BOUNDS = {
-    "Board.name": Bounds(1, 64),
-    "Board.decimals": Bounds(0, 9),
-    "Board.segments": Bounds(0, 8),
-    "Board.also": Bounds(0, 8),
-    "Board.resets": Bounds(0, 10_000),
-    "Board.keep_top": Bounds(1, 10**12),
-    "Window.archive": Bounds(0, 100_000_000),
-    "Rollup.of": Bounds(1, 16),
+    "Board.name": FieldBounds(1, 64),
+    "Board.decimals": FieldBounds(0, 9),
+    "Board.segments": FieldBounds(0, 8),
+    "Board.also": FieldBounds(0, 8),
+    "Board.resets": FieldBounds(0, 10_000),
+    "Board.keep_top": FieldBounds(1, 10**12),
+    "Window.archive": FieldBounds(0, 100_000_000),
+    "Rollup.of": FieldBounds(1, 16),
 }
 
 #: What names of boards and segments are made of.
@@ -181,7 +181,7 @@ TYPES |= {"increments": "bool", "movement": "str | null", "keep_top": "int | nul
 #: What may be chosen.
 CHOICES: dict[str, tuple[str, ...]] = {
     "operator": get_args(Operator),
-    "order": get_args(Order),
+    "order": get_args(SortOrder),
     "ties": get_args(Ties),
     "rank": get_args(RankKind),
     "week_start": get_args(Weekday),

@@ -23,9 +23,9 @@ from keepscore.domain.board_fields import (
     Consistency,
     Late,
     Operator,
-    Order,
     RankKind,
     ReadAccess,
+    SortOrder,
     SubmitAccess,
     Ties,
     Weekday,
@@ -47,9 +47,9 @@ __all__ = [
     "Board",
     "Decay",
     "Operator",
-    "Order",
     "RankKind",
     "Score",
+    "SortOrder",
     "Ties",
     "Weekday",
     "Window",
@@ -88,7 +88,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
 
     name: str
     operator: Operator = "best"
-    order: Order = "desc"
+    order: SortOrder = "desc"
     increments: bool = False
     decimals: int = 0
     ties: Ties = "first"

@@ -19,7 +19,7 @@ from keepscore.domain.scoring import NO_TIME, State, fold_all
 from keepscore.domain.windows import Span
 from keepscore.errors import EngineUnavailable
 from keepscore.lifecycle.parts import JobParts
-from keepscore.projection.fold import counts
+from keepscore.projection.fold import Positions, counts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.own_events import FoldRequest
@@ -54,7 +54,6 @@ TRIES = 5
 #: As many as there are.
 ALL = 1 << 62
 
-Positions = Mapping[int, int]
 #: Makes of the number of players and the digest what has to be kept with an archive.
 MakeEffect = Callable[[int, str], Effect | None]
 _encode = msgspec.json.Encoder().encode

@@ -22,16 +22,16 @@ from keepscore.lifecycle.jobs.base import SECOND, Job
 from keepscore.lifecycle.jobs.baselines import Baselines
 from keepscore.lifecycle.jobs.checkpoints import Checkpoints
 from keepscore.lifecycle.jobs.closing import Closing
-from keepscore.lifecycle.jobs.dead_writers import Gaps
-from keepscore.lifecycle.jobs.housekeeping import Keys, Partitions
-from keepscore.lifecycle.jobs.inactivity import Losses
+from keepscore.lifecycle.jobs.dead_writers import DeadWriters
+from keepscore.lifecycle.jobs.housekeeping import ExpiredKeys, Partitions
+from keepscore.lifecycle.jobs.inactivity import InactivityLosses
 from keepscore.lifecycle.jobs.older_ledger import Comparing
 from keepscore.lifecycle.jobs.pruning import Pruning
 from keepscore.lifecycle.jobs.retention import Retention
 from keepscore.lifecycle.jobs.retiring import Retiring
 from keepscore.lifecycle.jobs.revising import RevisionRequest, revise_window
-from keepscore.lifecycle.jobs.snapshots import Snapshots
-from keepscore.lifecycle.jobs.spot_check import Checking
+from keepscore.lifecycle.jobs.snapshots import ScheduledSnapshots
+from keepscore.lifecycle.jobs.spot_check import SpotCheck
 from keepscore.lifecycle.jobs.upkeep import Expiry, Refreshing, Rotating
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
@@ -155,19 +155,19 @@ class Keeper:
             Expiry(parts),
             Closing(parts),
             Retiring(parts, definitions.defining),
-            Snapshots(parts),
+            ScheduledSnapshots(parts),
             Baselines(parts),
-            Losses(parts),
+            InactivityLosses(parts),
             Pruning(parts, rebuilds),
             checkpoints,
-            Keys(parts),
+            ExpiredKeys(parts),
             Partitions(parts),
             Retention(parts, definitions.defining, checkpoints),
-            Checking(parts),
+            SpotCheck(parts),
             *more,
         ]
         if parts.is_shared:
-            jobs = [Refreshing(parts, definitions, names), checkpoints.catching_up, Gaps(parts), Rotating(parts), *jobs]
+            jobs = [Refreshing(parts, definitions, names), checkpoints.catching_up, DeadWriters(parts), Rotating(parts), *jobs]
         #: All jobs of this process, in the order in which they are looked at.
         self.tasks = [JobTask(job, comparing) for job in jobs]
         (self._checkpointing,) = [task for task in self.tasks if task.job is checkpoints]

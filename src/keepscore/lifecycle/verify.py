@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from keepscore.domain.ordering import KeyCodec, Row
-from keepscore.domain.results.standings import Difference, Problem, Verification
+from keepscore.domain.results.standings import Difference, Discrepancy, Verification
 from keepscore.domain.scoring import NO_TIME, State, same_state
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.own_events import Folded, FoldRequest
@@ -82,7 +82,7 @@ class Comparison:
 
     async def _compare(self, ranking: Ranking, folded: Folded, shown: bool) -> None:
         expected = folded.states.get(ranking, {})
-        whole: Problem | None = "extra ranking" if ranking not in folded.states else None
+        whole: Discrepancy | None = "extra ranking" if ranking not in folded.states else None
         if not shown and expected:
             whole = "missing ranking" if ranking not in await self.engine.rankings(self.live.id) else None
         look = await self._look(ranking, expected)
@@ -170,7 +170,7 @@ class Comparison:
         # Others write all the time, and nothing can be said.
         return []
 
-    async def settled(self, ranking: Ranking, player: str, whole: Problem | None = None) -> list[Difference]:
+    async def settled(self, ranking: Ranking, player: str, whole: Discrepancy | None = None) -> list[Difference]:
         """Return the difference that one player makes while nothing is on its way, if there is one."""
         live, engine = self.live, self.engine
         async with self.write_pause:
@@ -193,7 +193,9 @@ class Comparison:
         problem = whole if whole and (wanted is None or not place) else _problem(wanted, shown)
         return [self._difference(ranking, player, problem, wanted, shown)]
 
-    def _difference(self, ranking: Ranking, player: str, problem: Problem, ledger: State | None, engine: State | str | None) -> Difference:
+    def _difference(
+        self, ranking: Ranking, player: str, problem: Discrepancy, ledger: State | None, engine: State | str | None
+    ) -> Difference:
         window, window_id, segment = ranking[1:]
         shown = engine if isinstance(engine, str) else _text(self.live, engine, self.now)
         return Difference(window, window_id, segment or None, player, _text(self.live, ledger, self.now), shown, problem)
@@ -226,7 +228,7 @@ class Comparison:
         ]
 
 
-def _problem(wanted: State | None, shown: State | None) -> Problem:
+def _problem(wanted: State | None, shown: State | None) -> Discrepancy:
     if wanted is None:
         return "extra"
     if shown is None:

@@ -15,13 +15,13 @@ from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.openings import Opening
 from keepscore.storage.ledgers.slots import Slot
 
-__all__ = ["Folder", "Positions", "States", "counts"]
+__all__ = ["Folder", "Positions", "RankingStates", "counts"]
 
 #: Late players whose events are read at a time.
 CHUNK_PLAYERS = 500
 
 Positions = Mapping[int, int]
-States = dict[Ranking, dict[str, State]]
+RankingStates = dict[Ranking, dict[str, State]]
 #: Whether an event is in a ranking already.
 Known = Callable[[Ranking, Event], bool]
 

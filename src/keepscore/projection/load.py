@@ -15,7 +15,7 @@ from typing import NamedTuple
 from keepscore.domain.inputs import Progress, no_progress
 from keepscore.domain.scoring import Event, State
 from keepscore.domain.verdicts import VERDICTS
-from keepscore.projection.fold import Folder, Positions, States
+from keepscore.projection.fold import Folder, Positions, RankingStates
 from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.projection.own_events import FoldRequest, in_turns
 from keepscore.projection.replay import fold_ledger
@@ -67,7 +67,7 @@ async def load_from_events(
     return folded.events, _players_in(folded.states)
 
 
-def _players_in(states: States) -> int:
+def _players_in(states: RankingStates) -> int:
     """Count the players of a board. Nearly all are in the largest ranking: whoever is not is looked for."""
     largest = max(states.values(), key=len, default={})
     return len(largest) + len(set().union(*(players.keys() - largest.keys() for players in states.values())))
@@ -151,7 +151,7 @@ async def _slots(ledger: Ledger, live: LiveBoard) -> dict[Ranking, int]:
 
 def _changed(
     live: LiveBoard,
-    states: States,
+    states: RankingStates,
     expiries: Mapping[Ranking, int],
     dropped: list[Ranking],
     positions: Positions,

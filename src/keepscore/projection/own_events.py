@@ -9,7 +9,7 @@ from typing import NamedTuple
 from keepscore.domain.inputs import Progress, no_progress
 from keepscore.domain.scoring import Event
 from keepscore.domain.windows import FOREVER
-from keepscore.projection.fold import Folder, Positions, States
+from keepscore.projection.fold import Folder, Positions, RankingStates
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.sequence import events_of
 from keepscore.storage.engines.base import Ranking
@@ -39,7 +39,7 @@ class FoldRequest(NamedTuple):
 class Folded(NamedTuple):
     """The states of a board by ranking and player, and when each ranking may be dropped."""
 
-    states: States
+    states: RankingStates
     expiries: dict[Ranking, int]
     events: int
 

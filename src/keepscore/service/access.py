@@ -18,7 +18,7 @@ from keepscore.projection.live_boards import Catalog
 from keepscore.service.http.deadlines import Deadlines
 from keepscore.service.http.decoding import read_body
 from keepscore.service.http.layer import Answer, Link, NoBody, Prepared, Request, Route
-from keepscore.service.http.messages import Receive
+from keepscore.service.http.messages import AsgiReceive
 from keepscore.service.http.table import Endpoint
 from keepscore.service.routes.bodies import BatchBody, LookupBody
 
@@ -149,7 +149,7 @@ def _target(request: Request[Any, Any]) -> str:
     return (path + (b"?" + request.query_string if request.query_string else b"")).decode("latin-1")
 
 
-def _again(body: bytes) -> Receive:
+def _again(body: bytes) -> AsgiReceive:
     """Return what gives a body that was read already."""
 
     async def receive() -> Any:

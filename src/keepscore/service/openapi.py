@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from keepscore import __version__, errors
-from keepscore.domain.board_fields import BOUNDS, PATTERNS, TABLES, Bounds
+from keepscore.domain.board_fields import BOUNDS, PATTERNS, TABLES, FieldBounds
 from keepscore.domain.boards import Board, Window
 from keepscore.service.http.layer import NoBody, NoQuery, Route, Text
 from keepscore.service.http.problems import INTERNAL_ERROR, Problem, status_of
@@ -131,7 +131,7 @@ def _describe_boards(components: dict[str, Any]) -> None:
     board["required"] = []
 
 
-def _bound(schema: dict[str, Any], bounds: Bounds) -> None:
+def _bound(schema: dict[str, Any], bounds: FieldBounds) -> None:
     """Add the bounds of a number, a list or a text."""
     for part in schema.get("anyOf", [schema]):
         words = {"integer": ("minimum", "maximum"), "array": ("minItems", "maxItems"), "string": ("minLength", "maxLength")}

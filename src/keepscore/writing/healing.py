@@ -22,7 +22,7 @@ from keepscore.projection.sequence import events_of
 from keepscore.projection.stores import Stores
 from keepscore.storage.engines.base import Batch, Gap, Ranking
 from keepscore.telemetry.counters import HEALS
-from keepscore.writing.identity import Identity
+from keepscore.writing.identity import WriterIdentity
 from keepscore.writing.ledger_watch import LedgerWatch
 from keepscore.writing.quarantine import Quarantine
 
@@ -38,7 +38,7 @@ class Healing:
     """Brings the engine up to date for one process."""
 
     def __init__(
-        self, stores: Stores, identity: Identity, adoption: Adoption, bases: CheckpointBases, watch: LedgerWatch, restater: Restater
+        self, stores: Stores, identity: WriterIdentity, adoption: Adoption, bases: CheckpointBases, watch: LedgerWatch, restater: Restater
     ) -> None:
         self._catalog, self._ledger, self._engine, _ = stores
         self._identity = identity

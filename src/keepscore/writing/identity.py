@@ -13,13 +13,13 @@ from keepscore.errors import EngineUnavailable
 from keepscore.storage.engines.base import RankingEngine
 from keepscore.storage.ledgers.base import Ledger
 
-__all__ = ["Identity"]
+__all__ = ["WriterIdentity"]
 
 #: Writer numbers in reserve, for absences of the ledger, and for failures of the engine meanwhile.
 SPARE_NUMBERS = 4
 
 
-class Identity:
+class WriterIdentity:
     """Who this process is as a writer. `number` is the one that the ledger gave it when it was opened."""
 
     def __init__(self, number: int, ledger: Ledger, engine: RankingEngine, clock: Callable[[], int]) -> None:

@@ -9,7 +9,7 @@ from keepscore.projection.restate import Restater
 from keepscore.projection.stores import Stores
 from keepscore.writing.healing import Healing
 from keepscore.writing.idempotency import Retries
-from keepscore.writing.identity import Identity
+from keepscore.writing.identity import WriterIdentity
 from keepscore.writing.ledger_watch import LedgerWatch
 from keepscore.writing.spool import Spool
 from keepscore.writing.write_pause import WritePause
@@ -22,7 +22,7 @@ class WriteParts:
     """The parts below the writer, one of each for a process."""
 
     stores: Stores
-    identity: Identity
+    identity: WriterIdentity
     watch: LedgerWatch
     behind: Behind
     restater: Restater

@@ -25,7 +25,7 @@ SHARE_UNSEEN = 100
 KNOWN_BYTES, VALUE_BYTES = 64 << 20, 256
 
 #: Board, window, window id and the name of a segment.
-Slot = tuple[int, str, str, str]
+SegmentSlot = tuple[int, str, str, str]
 
 
 class _Values:
@@ -65,7 +65,7 @@ class SegmentCap:
         self._catalog, _, self._engine, self._clock = stores
         self._most = most
         #: There is room for a slot with as many values as are allowed, and for another.
-        self.known: ByteCache[Slot, _Values] = ByteCache(max(KNOWN_BYTES, 2 * most * VALUE_BYTES))
+        self.known: ByteCache[SegmentSlot, _Values] = ByteCache(max(KNOWN_BYTES, 2 * most * VALUE_BYTES))
         #: There are only so many boards.
         self._looks: dict[int, _Look] = {}
 
@@ -97,7 +97,7 @@ class SegmentCap:
         except EngineUnavailable:
             # What is known will do.
             return
-        found: dict[Slot, _Values] = {}
+        found: dict[SegmentSlot, _Values] = {}
         turns = Turns()
         for ranking in rankings:
             if ranking.segment:
@@ -140,6 +140,6 @@ class SegmentCap:
             yield from ((live, ranking) for ranking in live.route(submission.at, submission.segments).rankings if ranking.segment)
 
 
-def _place(ranking: Ranking) -> tuple[Slot, str]:
+def _place(ranking: Ranking) -> tuple[SegmentSlot, str]:
     name, _, value = ranking.segment.partition(":")
     return (ranking.board, ranking.window, ranking.window_id, name), value

@@ -14,7 +14,7 @@ from operator import attrgetter
 from keepscore.errors import EngineUnavailable, LedgerUnavailable
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.stores import Stores
-from keepscore.writing.identity import Identity
+from keepscore.writing.identity import WriterIdentity
 from keepscore.writing.ledger_watch import LedgerWatch
 from keepscore.writing.spooled import CHUNK_ENTRIES, events_in
 from keepscore.writing.write_pause import WritePause
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 class Spool:
     """The spool of the engine, and whether this process writes to it."""
 
-    def __init__(self, stores: Stores, identity: Identity, watch: LedgerWatch) -> None:
+    def __init__(self, stores: Stores, identity: WriterIdentity, watch: LedgerWatch) -> None:
         self._catalog, self._ledger, self._engine, _ = stores
         self._identity = identity
         self._watch = watch

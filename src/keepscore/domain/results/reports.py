@@ -16,13 +16,13 @@ __all__ = [
     "BoardEvent",
     "BoardEvents",
     "Difference",
+    "Discrepancy",
     "JobStatus",
     "KeeperRun",
     "KeeperStatus",
     "PastPlace",
     "PlayerEvents",
     "PlayerHistory",
-    "Problem",
     "Rebuild",
     "RecordedEvent",
     "Reset",
@@ -207,7 +207,7 @@ class Reset(msgspec.Struct):
 
 #: What is not right: a player's score or time, a player who is missing or should not be there, a place in the order, a ranking that is
 #: missing or should not be there, what the engine keeps beside a ranking, how far events are applied.
-Problem = Literal["score", "since", "missing", "extra", "order", "missing ranking", "extra ranking", "index", "watermark"]
+Discrepancy = Literal["score", "since", "missing", "extra", "order", "missing ranking", "extra ranking", "index", "watermark"]
 
 
 class Difference(msgspec.Struct):
@@ -219,7 +219,7 @@ class Difference(msgspec.Struct):
     player_id: str
     ledger: str | None
     engine: str | None
-    problem: Problem
+    problem: Discrepancy
 
 
 class Verification(msgspec.Struct):

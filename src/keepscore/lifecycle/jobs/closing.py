@@ -26,7 +26,7 @@ from keepscore.storage.pace import Pace
 __all__ = ["Closing", "closes_at"]
 
 #: Up to where windows are closed already, and the end of the last one that is due.
-Bounds = tuple[int, int]
+ClosingRange = tuple[int, int]
 
 #: Milliseconds that submissions may take on their way to the ledger through other processes, whose clocks may differ a little.
 ON_THE_WAY = 10 * SECOND
@@ -67,7 +67,7 @@ class Closing(Job):
         #: The first events of boards that have no closed windows yet, and when they were looked for.
         self._firsts: dict[int, tuple[int, int | None]] = {}
         #: What was closed in time while others wait.
-        self._timely: dict[int, dict[str, Bounds]] = {}
+        self._timely: dict[int, dict[str, ClosingRange]] = {}
         #: Until when there is nothing to do for a version of a board and a window of it.
         self._idle: dict[tuple[int, int, str], int] = {}
 
@@ -107,7 +107,7 @@ class Closing(Job):
             await self._put_mark(live, window, max(mark, end))
         return closed
 
-    async def _close_timely(self, live: LiveBoard, due: dict[str, Bounds]) -> list[Span]:
+    async def _close_timely(self, live: LiveBoard, due: dict[str, ClosingRange]) -> list[Span]:
         """Close windows that have just ended, once, though they may come again as long as others wait."""
         if due == self._timely.get(live.id, {}):
             return []
@@ -115,10 +115,10 @@ class Closing(Job):
         self._timely[live.id] = due
         return closed
 
-    async def _due(self, live: LiveBoard, until: int, patiently: bool) -> dict[str, Bounds]:
+    async def _due(self, live: LiveBoard, until: int, patiently: bool) -> dict[str, ClosingRange]:
         """Return, for each window of a board that has ended, up to where it is closed already, and the end of the last one that is due."""
         board = live.board
-        due: dict[str, Bounds] = {}
+        due: dict[str, ClosingRange] = {}
         for window in board.periods:
             if patiently and until < self._idle.get((live.id, live.version, window), 0):
                 continue
@@ -131,7 +131,7 @@ class Closing(Job):
                 self._idle[live.id, live.version, window] = after + live.grace_ms if mark is not None or not end else until + OVERDUE
         return due
 
-    async def _close_all(self, live: LiveBoard, due: Mapping[str, Bounds], pace: Pace | None) -> list[Span]:
+    async def _close_all(self, live: LiveBoard, due: Mapping[str, ClosingRange], pace: Pace | None) -> list[Span]:
         """Close all windows within some bounds; on demand (no pace) those before the bounds as well, if they were filled later."""
         if not due:
             return []
@@ -187,7 +187,7 @@ class Closing(Job):
 class _Found:
     """The windows of a board that have ended and hold players: in the engine, or in the fold where the engine has dropped them."""
 
-    def __init__(self, parts: JobParts, live: LiveBoard, due: Mapping[str, Bounds], pace: Pace | None) -> None:
+    def __init__(self, parts: JobParts, live: LiveBoard, due: Mapping[str, ClosingRange], pace: Pace | None) -> None:
         self._parts = parts
         self._live = live
         #: None where somebody waits, who wants to have the windows closed, too, that were filled behind what is closed already.
@@ -293,7 +293,7 @@ def _counts_before(live: LiveBoard, event: Event, end: int) -> bool:
     return event.at < end and (event.scope is None or any(span.end <= end for span in live.route(event.at, None, event.scope).spans))
 
 
-def _split(live: LiveBoard, due: Mapping[str, Bounds], until: int) -> tuple[dict[str, Bounds], dict[str, Bounds]]:
+def _split(live: LiveBoard, due: Mapping[str, ClosingRange], until: int) -> tuple[dict[str, ClosingRange], dict[str, ClosingRange]]:
     """Return what is due, in two parts: the windows that have just ended, and those that ended long before."""
     timely, overdue = {}, {}
     for window, (mark, end) in due.items():

@@ -10,7 +10,7 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.engines.settling import try_each
 from keepscore.telemetry.counters import HEALS
 
-__all__ = ["Gaps"]
+__all__ = ["DeadWriters"]
 
 #: Milliseconds after which a writer that gets no further with what it has recorded is taken for dead.
 GAP_MS = 3000
@@ -18,7 +18,7 @@ GAP_MS = 3000
 log = logging.getLogger(__name__)
 
 
-class Gaps(Job):
+class DeadWriters(Job):
     """Applies what a writer that is no more has recorded and not applied. Whoever is alive gets there by itself."""
 
     name = "close gaps"

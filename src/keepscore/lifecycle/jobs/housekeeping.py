@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keepscore.lifecycle.jobs.base import SECOND, Job
 
-__all__ = ["Keys", "Partitions"]
+__all__ = ["ExpiredKeys", "Partitions"]
 
 #: Keys that are forgotten at a time.
 CHUNK_KEYS = 1000
@@ -21,7 +21,7 @@ class Partitions(Job):
         return f"made room for {', '.join(made)}" if made else ""
 
 
-class Keys(Job):
+class ExpiredKeys(Job):
     """Forgets idempotency keys that are older than the configuration wants, a week by default, and ids of signed requests."""
 
     name = "forget keys"

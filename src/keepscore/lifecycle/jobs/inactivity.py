@@ -6,10 +6,10 @@ from keepscore.lifecycle.inactivity import lose_for_inactivity
 from keepscore.lifecycle.jobs.base import SECOND, Job
 from keepscore.projection.live_boards import LiveBoard
 
-__all__ = ["Losses"]
+__all__ = ["InactivityLosses"]
 
 
-class Losses(Job):
+class InactivityLosses(Job):
     """Records the losses that are due."""
 
     name = "inactivity"

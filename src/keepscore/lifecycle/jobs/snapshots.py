@@ -11,13 +11,13 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.ledgers.marks import snapshot_taken
 from keepscore.storage.ledgers.slots import Slot
 
-__all__ = ["Snapshots"]
+__all__ = ["ScheduledSnapshots"]
 
 #: A snapshot that is taken later than this is one of the moment when it is taken, and says so.
 LATE = 300 * SECOND
 
 
-class Snapshots(Job):
+class ScheduledSnapshots(Job):
     """Takes the snapshot of the last scheduled moment that has passed. Those that were missed before it are not made up."""
 
     name = "snapshot"

@@ -14,7 +14,7 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.replay import restated_all
 from keepscore.storage.engines.base import Ranking
 
-__all__ = ["Checking"]
+__all__ = ["SpotCheck"]
 
 #: Rankings of a board, and players of each, that are looked at.
 RANKINGS, PLAYERS = 5, 20
@@ -22,7 +22,7 @@ RANKINGS, PLAYERS = 5, 20
 log = logging.getLogger(__name__)
 
 
-class Checking(Job):
+class SpotCheck(Job):
     """Compares a sample of players with the fold of their events, and repairs those who differ. What is lost is made anew."""
 
     name = "verify"

@@ -10,7 +10,7 @@ import msgspec
 from keepscore.caches import ByteCache
 from keepscore.errors import BodyCutShort, BodyTooLarge, InvalidField, MalformedBody, UnsupportedMediaType
 from keepscore.service.http.deadlines import Deadlines
-from keepscore.service.http.messages import AnyQuery, Receive
+from keepscore.service.http.messages import AnyQuery, AsgiReceive
 
 __all__ = ["decoded", "query_of", "read_body"]
 
@@ -46,7 +46,7 @@ def _parsed(kind: type[msgspec.Struct], text: bytes) -> Any:
         raise InvalidField(f"{_explained(exc, given, kind)}; this address takes the parameters: {known}") from None
 
 
-async def read_body(receive: Receive, headers: list[tuple[bytes, bytes]], limit: int, deadlines: Deadlines) -> bytes:
+async def read_body(receive: AsgiReceive, headers: list[tuple[bytes, bytes]], limit: int, deadlines: Deadlines) -> bytes:
     """Return a whole JSON body. Refuse one that is not declared to be JSON, is longer than the limit in bytes, cut short or too slow."""
     # A server may tell only with one more, empty message that a body is whole. Whoever knows its length need not wait for that.
     length, kind = -1, b""
@@ -63,7 +63,7 @@ async def read_body(receive: Receive, headers: list[tuple[bytes, bytes]], limit:
         return await _whole_body(receive, length, limit)
 
 
-async def _whole_body(receive: Receive, length: int, limit: int) -> bytes:
+async def _whole_body(receive: AsgiReceive, length: int, limit: int) -> bytes:
     message = await receive()
     body: bytes = message.get("body", b"")
     if len(body) != length and message.get("more_body"):

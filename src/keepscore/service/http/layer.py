@@ -22,13 +22,13 @@ from keepscore.service.http.messages import (
     NO_STORE,
     Answer,
     AnyQuery,
+    AsgiReceive,
+    AsgiScope,
+    AsgiSend,
     NoBody,
     NoQuery,
     Prepared,
-    Receive,
     Request,
-    Scope,
-    Send,
     Stream,
     Text,
     start_of,
@@ -90,7 +90,7 @@ class App:
             endpoint = link(route, endpoint)
         return endpoint
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             await (self._connect if scope["type"] == "websocket" else _live)(scope, receive, send)
@@ -119,7 +119,7 @@ class App:
 
         return self._linked(UNROUTED, refuse)
 
-    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _connect(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         """Serve a WebSocket until its handler returns, fails, or the client has gone."""
         await receive()
         socket = WebSocket(receive, send)
@@ -166,7 +166,7 @@ def _socket_endpoint(route: Route) -> Endpoint:
     return connected
 
 
-async def _live(scope: Scope, receive: Receive, send: Send) -> None:
+async def _live(scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
     """Tell a server that asks that the application has started and stopped: whoever made it opens and closes its parts."""
     while (await receive())["type"] != "lifespan.shutdown":
         await send({"type": "lifespan.startup.complete"})
@@ -181,7 +181,7 @@ def _is_known(etag: bytes, headers: list[tuple[bytes, bytes]]) -> bool:
     return False
 
 
-async def _send(answer: Answer | Prepared, request: Request[Any, Any], head: bool, send: Send) -> None:
+async def _send(answer: Answer | Prepared, request: Request[Any, Any], head: bool, send: AsgiSend) -> None:
     if isinstance(answer, Prepared):
         size = (b"content-length", b"%d" % len(answer.body["body"]))
         known = _is_known(answer.etag, request.headers)
@@ -213,7 +213,7 @@ async def _send(answer: Answer | Prepared, request: Request[Any, Any], head: boo
     await send({"type": "http.response.body", "body": body})
 
 
-async def _send_parts(stream: Stream, receive: Receive, send: Send) -> None:
+async def _send_parts(stream: Stream, receive: AsgiReceive, send: AsgiSend) -> None:
     """Send parts as they come, until there are no more or the client has gone."""
     gone = asyncio.ensure_future(_until_gone(receive))
     try:
@@ -237,7 +237,7 @@ async def _send_parts(stream: Stream, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _until_gone(receive: Receive) -> None:
+async def _until_gone(receive: AsgiReceive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

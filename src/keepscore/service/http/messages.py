@@ -13,13 +13,13 @@ __all__ = [
     "NO_STORE",
     "Answer",
     "AnyQuery",
+    "AsgiReceive",
+    "AsgiScope",
+    "AsgiSend",
     "NoBody",
     "NoQuery",
     "Prepared",
-    "Receive",
     "Request",
-    "Scope",
-    "Send",
     "Stream",
     "Text",
     "start_of",
@@ -29,9 +29,9 @@ __all__ = [
 #: Headers of answers that no cache may keep.
 NO_STORE: tuple[tuple[bytes, bytes], ...] = (b"cache-control", b"no-store"), (b"surrogate-control", b"no-store")
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AsgiScope = MutableMapping[str, Any]
+AsgiReceive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+AsgiSend = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 Q = TypeVar("Q", bound=msgspec.Struct)
 B = TypeVar("B")
@@ -54,7 +54,7 @@ class Request(Generic[Q, B]):
 
     __slots__ = ("body", "headers", "path", "principal", "query", "query_string", "receive", "scope")
 
-    def __init__(self, path: list[str], scope: Scope, receive: Receive) -> None:
+    def __init__(self, path: list[str], scope: AsgiScope, receive: AsgiReceive) -> None:
         #: The decoded variable parts of the path, in order.
         self.path = path
         self.scope = scope

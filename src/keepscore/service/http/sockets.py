@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from keepscore.service.http.messages import Receive, Send
+from keepscore.service.http.messages import AsgiReceive, AsgiSend
 
 __all__ = ["FAILED", "POLICY", "WebSocket"]
 
@@ -17,7 +17,7 @@ MAX_REASON = 40
 class WebSocket:
     """One connection, from the request to its end."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: AsgiReceive, send: AsgiSend) -> None:
         self._receive = receive
         self._send = send
 

@@ -14,7 +14,7 @@ import msgspec
 
 from keepscore.caches import ByteCache
 from keepscore.errors import InvalidField, MethodNotAllowed, UnknownRoute
-from keepscore.service.http.messages import Answer, NoBody, NoQuery, Prepared, Scope
+from keepscore.service.http.messages import Answer, AsgiScope, NoBody, NoQuery, Prepared
 
 __all__ = ["COSTS", "SCOPES", "UNROUTED", "Access", "Cost", "Endpoint", "Example", "Route", "Table", "check_route"]
 
@@ -118,7 +118,7 @@ class Table(Generic[T]):
                 node = node.parts.setdefault(part, _Node())
         node.found[method] = found
 
-    def find(self, scope: Scope, method: str) -> tuple[T, list[str]]:
+    def find(self, scope: AsgiScope, method: str) -> tuple[T, list[str]]:
         """Return what belongs to a request, and the decoded variable parts of its path."""
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
         text = raw.decode("latin-1")
@@ -143,7 +143,7 @@ class Table(Generic[T]):
         methods = ", ".join(sorted(allowed))
         raise MethodNotAllowed(f"{scope['path']} does not take {method}: it takes {methods}", methods)
 
-    def _search(self, scope: Scope, head: str) -> list[tuple[_Node[T], tuple[str, ...]]]:
+    def _search(self, scope: AsgiScope, head: str) -> list[tuple[_Node[T], tuple[str, ...]]]:
         """Return the nodes of all but the last part of a path. A part may be a word, or a player's id."""
         ways: list[tuple[_Node[T], tuple[str, ...]]] = [(self._root, ())]
         for part in head.split("/")[1:]:
@@ -160,7 +160,7 @@ def _steps(node: _Node[T], variables: tuple[str, ...], part: str) -> Iterator[tu
         yield node.variable, (*variables, _unquoted(part))
 
 
-def _unknown(scope: Scope) -> UnknownRoute:
+def _unknown(scope: AsgiScope) -> UnknownRoute:
     return UnknownRoute(f"{scope['path']} is not an address of this service: /docs lists them all")
 
 

@@ -15,21 +15,21 @@ from keepscore.service.routes.stated import (
     BoardEventCount,
     EventCount,
     ImportKeys,
-    Number,
+    NumberField,
     Offset,
     PageLimit,
-    Players,
+    PlayerList,
     PlayerText,
     RankName,
     ScoreBound,
-    Scores,
+    ScoreList,
+    SegmentFields,
     SegmentName,
-    Segments,
-    Text,
+    TextField,
     Time,
     WindowChoice,
     WindowCount,
-    Windows,
+    WindowList,
 )
 
 __all__ = [
@@ -181,32 +181,32 @@ class VerifyQuery(msgspec.Struct, forbid_unknown_fields=True):
 class _Submission(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     player_id: PlayerText
     at: Time | None = None
-    segments: Segments | None = None
-    game_id: Text | None = None
+    segments: SegmentFields | None = None
+    game_id: TextField | None = None
     metadata: Any = None
-    idempotency_key: Text | None = None
+    idempotency_key: TextField | None = None
     play_token: str | None = None
 
 
 class ScoreBody(_Submission, forbid_unknown_fields=True, kw_only=True):
     """A score."""
 
-    score: Number
-    windows: Windows | None = None
+    score: NumberField
+    windows: WindowList | None = None
 
 
 class AmountBody(_Submission, forbid_unknown_fields=True, kw_only=True):
     """An amount to add."""
 
-    amount: Number
+    amount: NumberField
 
 
 class EntryBody(_Submission, forbid_unknown_fields=True, kw_only=True):
     """One submission of a batch: `score` or `amount`."""
 
-    score: Number = msgspec.field(default_factory=lambda: NOTHING)
-    amount: Number = msgspec.field(default_factory=lambda: NOTHING)
-    windows: Windows | None = None
+    score: NumberField = msgspec.field(default_factory=lambda: NOTHING)
+    amount: NumberField = msgspec.field(default_factory=lambda: NOTHING)
+    windows: WindowList | None = None
 
     def entry(self) -> Entry:
         """Return the entry that it stands for."""
@@ -227,13 +227,13 @@ class EntryBody(_Submission, forbid_unknown_fields=True, kw_only=True):
 class BatchBody(msgspec.Struct, forbid_unknown_fields=True):
     """Up to 10,000 submissions. Each is decoded by itself, so that a bad one does not spoil the others."""
 
-    scores: Scores
+    scores: ScoreList
 
 
 class ImportBody(msgspec.Struct, forbid_unknown_fields=True):
     """Up to 10,000 rows of an import: a `part` of a file, or rows with `keys` of their own."""
 
-    scores: Scores
+    scores: ScoreList
     part: NewPart | None = None
     keys: ImportKeys = []
 
@@ -247,7 +247,7 @@ class ImportsQuery(msgspec.Struct, forbid_unknown_fields=True):
 class LookupBody(msgspec.Struct, forbid_unknown_fields=True):
     """Up to 1,000 players."""
 
-    player_ids: Players
+    player_ids: PlayerList
 
 
 class ReviseBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -265,7 +265,7 @@ class RunBody(msgspec.Struct, forbid_unknown_fields=True):
 class NameBody(msgspec.Struct, forbid_unknown_fields=True):
     """A player's name to show."""
 
-    name: Text | None
+    name: TextField | None
 
 
 def number(field: str, raw: msgspec.Raw) -> int | Decimal:

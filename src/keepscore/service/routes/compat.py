@@ -20,7 +20,7 @@ from keepscore.service.http.layer import Answer, Example, NoBody, NoQuery, Prepa
 from keepscore.service.routes.boards import idempotency_key, replay_headers, status_of, whole_number
 from keepscore.service.routes.bodies import number
 from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, PageCache
-from keepscore.service.routes.stated import AroundCount, Number, PageLimit, Region, Text, Time
+from keepscore.service.routes.stated import AroundCount, NumberField, PageLimit, Region, TextField, Time
 
 __all__ = ["Compat"]
 
@@ -34,10 +34,10 @@ class ScoreUpdate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A player's score."""
 
     player_id: PlayerId
-    score: Number
+    score: NumberField
     leaderboard_type: Type = "global"
     region: Region | None = None
-    game_id: Text | None = None
+    game_id: TextField | None = None
     timestamp: Time | None = None
 
 
@@ -45,10 +45,10 @@ class ScoreIncrement(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """An amount to add to a player's score."""
 
     player_id: PlayerId
-    score_delta: Number
+    score_delta: NumberField
     leaderboard_type: Type = "global"
     region: Region | None = None
-    game_id: Text | None = None
+    game_id: TextField | None = None
     timestamp: Time | None = None
 
 
@@ -87,7 +87,7 @@ class CompatAroundQuery(WhichQuery, forbid_unknown_fields=True, kw_only=True):
     range: AroundCount = 50
 
 
-class Player(msgspec.Struct):
+class RankedPlayer(msgspec.Struct):
     """A player of a list."""
 
     rank: int
@@ -97,13 +97,13 @@ class Player(msgspec.Struct):
     rank_change: int
 
 
-class Players(msgspec.Struct):
+class RankedPlayers(msgspec.Struct):
     """The top of a leaderboard."""
 
     leaderboard_type: str
     period: str
     total_players: int
-    players: list[Player]
+    players: list[RankedPlayer]
     #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
     stale: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
@@ -142,7 +142,7 @@ class Neighbours(msgspec.Struct):
 
 #: In the keys of pages, where those of other routes have a board's name.
 THEIRS = ""
-Read = TypeVar("Read", Players, PlayerRank, Neighbours)
+Read = TypeVar("Read", RankedPlayers, PlayerRank, Neighbours)
 
 #: What these routes call the fields that errors speak of.
 RENAMED = {"amount": "score_delta", "at": "timestamp", "limit": "n", "around": "range", "segment region": "region"}
@@ -215,7 +215,7 @@ class Compat:
                 players=True,
                 about="default",
                 query=CompatTopQuery,
-                answers={200: Players},
+                answers={200: RankedPlayers},
                 tag=tag,
                 description="Returns the first players of the default board, globally or in one region.",
                 example=Example({"n": 10}),
@@ -293,10 +293,10 @@ class Compat:
         if known is not None:
             return known
 
-        async def made() -> Players:
+        async def made() -> RankedPlayers:
             top = await self._reader.top(view, query.n)
-            players = [Player(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
-            return _told(top, Players(query.type, query.period, top.total_players, players))
+            players = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
+            return _told(top, RankedPlayers(query.type, query.period, top.total_players, players))
 
         return await self._pages.page(key, view, made)
 

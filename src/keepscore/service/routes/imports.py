@@ -15,7 +15,7 @@ from keepscore.service.routes.ranking_table import MAX_BATCH_BODY
 __all__ = ["ImportRoutes"]
 
 
-class Imports(msgspec.Struct):
+class ImportedParts(msgspec.Struct):
     """Parts of files that were imported, by their keys."""
 
     parts: list[Part]
@@ -38,7 +38,7 @@ class ImportRoutes:
                 "List imported parts of files",
                 scope="read",
                 query=ImportsQuery,
-                answers={200: Imports},
+                answers={200: ImportedParts},
                 tag="Scores",
                 description="Returns up to 1,000 parts, by their keys; none after the last. `keepscore import` sees by them what is new.",
             ),
@@ -61,7 +61,7 @@ class ImportRoutes:
 
     async def imported(self, request: Request[ImportsQuery, NoBody]) -> Answer:
         """List what was imported."""
-        return Answer(Imports(await self._lb.admin.imported_parts(request.path[0], after=request.query.after)), headers=NO_STORE)
+        return Answer(ImportedParts(await self._lb.admin.imported_parts(request.path[0], after=request.query.after)), headers=NO_STORE)
 
     async def import_scores(self, request: Request[NoQuery, ImportBody]) -> Answer:
         """Import a part of a file."""

@@ -11,7 +11,7 @@ from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers
 from keepscore.service.routes.declarations import BOARD
-from keepscore.service.routes.stated import PlayerText, Text, Time
+from keepscore.service.routes.stated import PlayerText, TextField, Time
 
 __all__ = ["ModerationRoutes"]
 
@@ -25,7 +25,7 @@ class VoidBody(msgspec.Struct, forbid_unknown_fields=True):
     board: str
     reason: Reason
     player_id: PlayerText | None = None
-    game_id: Text | None = None
+    game_id: TextField | None = None
     event_ids: list[str] | None = None
     since: Time | None = msgspec.field(default=None, name="from")
     until: Time | None = msgspec.field(default=None, name="to")

@@ -29,22 +29,22 @@ __all__ = [
     "BoardEventCount",
     "EventCount",
     "ImportKeys",
-    "Number",
+    "NumberField",
     "Offset",
     "PageLimit",
+    "PlayerList",
     "PlayerText",
-    "Players",
     "RankName",
     "Region",
     "ScoreBound",
-    "Scores",
+    "ScoreList",
+    "SegmentFields",
     "SegmentName",
-    "Segments",
-    "Text",
+    "TextField",
     "Time",
     "WindowChoice",
     "WindowCount",
-    "Windows",
+    "WindowList",
 ]
 
 
@@ -67,23 +67,23 @@ SCORE_RANGE = {"minimum": -MAX_SCORE, "maximum": MAX_SCORE}
 _WINDOWS = list(get_args(WindowName))
 
 #: A text that is kept and shown: a game's id, a name.
-Text = Annotated[str, msgspec.Meta(extra_json_schema=TEXT)]
-PlayerText = Text
+TextField = Annotated[str, msgspec.Meta(extra_json_schema=TEXT)]
+PlayerText = TextField
 #: A time with an offset.
 Time = Annotated[str, _meta(format="date-time")]
 #: A number as it was written, so that no digit is lost on the way to a board with decimals.
-Number = Annotated[msgspec.Raw, _meta(type="number", **SCORE_RANGE)]
+NumberField = Annotated[msgspec.Raw, _meta(type="number", **SCORE_RANGE)]
 #: One end of a range of scores.
 ScoreBound = msgspec.Meta(extra_json_schema=SCORE_RANGE)
 #: The value of a segment.
 Region = Annotated[str, _meta(minLength=1, maxLength=MAX_SEGMENT)]
-Segments = Annotated[
+SegmentFields = Annotated[
     dict[str, Region], _meta(propertyNames={"pattern": _whole(SEGMENT_PATTERN)}, maxProperties=BOUNDS["Board.segments"].most)
 ]
-Scores = Annotated[list[msgspec.Raw], _meta(maxItems=MAX_BATCH)]
-Players = Annotated[list[PlayerText], _meta(maxItems=MAX_LOOKUP)]
+ScoreList = Annotated[list[msgspec.Raw], _meta(maxItems=MAX_BATCH)]
+PlayerList = Annotated[list[PlayerText], _meta(maxItems=MAX_LOOKUP)]
 #: The windows in which a correction counts.
-Windows = Annotated[list[Annotated[str, _meta(enum=_WINDOWS)]], _meta(minItems=1, uniqueItems=True)]
+WindowList = Annotated[list[Annotated[str, _meta(enum=_WINDOWS)]], _meta(minItems=1, uniqueItems=True)]
 ImportKeys = Annotated[list[Annotated[str, _meta(pattern=_whole(KEY_PATTERN))]], _meta(maxItems=MAX_BATCH)]
 
 PageLimit = Annotated[int, _from_to(1, MAX_LIMIT)]

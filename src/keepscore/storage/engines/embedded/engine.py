@@ -27,7 +27,7 @@ from keepscore.storage.engines.base import (
     RankingEngine,
 )
 from keepscore.storage.engines.embedded.board import EmbeddedBoard
-from keepscore.storage.engines.embedded.loading import Loading
+from keepscore.storage.engines.embedded.loading import EmbeddedLoading
 from keepscore.storage.engines.embedded.ranking import EmbeddedRanking
 
 __all__ = ["EmbeddedEngine"]
@@ -55,7 +55,7 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int = 0) -> None:
         loaded = EmbeddedBoard(board, applied)
-        loading = Loading(board)
+        loading = EmbeddedLoading(board)
         told = 0
         async for name, expiry, rows, fresh, _ in states:
             ranking = loaded.rankings.get(name)

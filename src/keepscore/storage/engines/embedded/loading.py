@@ -10,10 +10,10 @@ from keepscore.storage.engines.embedded.ladder import Ladder
 from keepscore.storage.engines.embedded.ranking import EmbeddedRanking
 from keepscore.storage.pace import Pace, sorted_parts
 
-__all__ = ["Loading"]
+__all__ = ["EmbeddedLoading"]
 
 
-class Loading:
+class EmbeddedLoading:
     """What the rankings of a board share while they are loaded: most players have the same state in most windows.
 
     Ids and keys are made once: a quarter of the memory for a board with four windows, and what is near in one is near in all.

@@ -40,7 +40,7 @@ class ScriptCall(NamedTuple):
 
 
 #: Calls whose answers are waited for.
-Waiting = list[tuple[ScriptCall, "asyncio.Future[Any]"]]
+WaitingCalls = list[tuple[ScriptCall, "asyncio.Future[Any]"]]
 
 
 class Script(NamedTuple):
@@ -237,7 +237,7 @@ class _Lane:
     def __init__(self, client: RedisClient, replica: bool) -> None:
         self._client = client
         self._replica = replica
-        self._waiting: Waiting = []
+        self._waiting: WaitingCalls = []
         self._trips: set[asyncio.Task[None]] = set()
         #: Whether a round trip is about to take what waits.
         self._gathers = False
@@ -274,7 +274,7 @@ class _Lane:
             # Here, not in a callback: who asks in between would wait for a round trip that is over.
             self._trips.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
-    def _taken(self) -> Waiting:
+    def _taken(self) -> WaitingCalls:
         """Take what goes next: all that waits or, if nothing else is under way, half of it. The next one takes the rest."""
         size = len(self._waiting) if len(self._trips) == TRIPS else (len(self._waiting) + 1) // 2
         taken, self._waiting = self._waiting[:size], self._waiting[size:]

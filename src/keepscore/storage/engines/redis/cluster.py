@@ -27,7 +27,7 @@ PAUSE_SECONDS = 0.1
 MAX_REDIRECTS, SPLIT_SECONDS = 16, 0.05
 
 #: Host and port.
-Place = tuple[str, int]
+Address = tuple[str, int]
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +39,8 @@ class Cluster:
         self._address = address
         self._changed = changed
         #: Nodes that were heard of; and the places of those that the Cluster has, or the address names.
-        self._nodes: dict[Place, Node] = {}
-        self._listed: set[Place] = set()
+        self._nodes: dict[Address, Node] = {}
+        self._listed: set[Address] = set()
         self._owners: list[Node | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         self._search: asyncio.Task[None] | None = None
         self._closing = False
@@ -182,10 +182,10 @@ class Cluster:
         self.search()
         return node
 
-    def _place(self, teller: Node, answer: AskError) -> Place:
+    def _place(self, teller: Node, answer: AskError) -> Address:
         return answer.host or teller.host, answer.port
 
-    def _node(self, place: Place) -> Node:
+    def _node(self, place: Address) -> Node:
         node = self._nodes.get(place)
         if node is None:
             host, port = place

@@ -45,7 +45,7 @@ __all__ = [
 #: Seconds that a call may take that concerns a whole board.
 LONG_CALL_S = 60.0
 
-Kind = Literal["plain", "composite", "timed"]
+LayoutKind = Literal["plain", "composite", "timed"]
 
 #: The moment up to which `all_time` rankings tell times apart in a composite: 2100-01-01.
 HORIZON = 4_102_444_800_000
@@ -57,7 +57,7 @@ _LENGTHS = {"daily": 2 * _DAY, "weekly": 8 * _DAY, "monthly": 32 * _DAY, "yearly
 class Layout(NamedTuple):
     """The layout of a window's rankings, and why it is that one."""
 
-    kind: Kind
+    kind: LayoutKind
     #: Bits of the time in a composite.
     bits: int
     #: Whether players' times are kept in a hash of their own.
@@ -116,7 +116,7 @@ class RankingKeys(NamedTuple):
     #: The key once more: that of a shadow begins differently, this does not.
     name: str
     #: Kind, 2^bits, window's start, resolution (both in milliseconds), whether time is reversed, whether times are kept.
-    form: tuple[Kind, int, int, int, bool, bool]
+    form: tuple[LayoutKind, int, int, int, bool, bool]
 
 
 def keys_of(board: Board, ranking: Ranking, live: Mapping[str, str] = _NONE) -> RankingKeys:

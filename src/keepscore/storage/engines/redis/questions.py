@@ -13,7 +13,7 @@ __all__ = ["Questions"]
 
 #: A ranking, and whether its dense ranks are needed.
 Subject = tuple[Ranking, bool]
-Waiting = list[tuple[str, "asyncio.Future[Place | None]"]]
+WaitingQuestions = list[tuple[str, "asyncio.Future[Place | None]"]]
 
 
 class Questions:
@@ -21,7 +21,7 @@ class Questions:
 
     def __init__(self, places: Callable[[Ranking, bool, Sequence[str]], Awaitable[list[Place | None]]]) -> None:
         self._places = places
-        self._asked: dict[Subject, Waiting] = {}
+        self._asked: dict[Subject, WaitingQuestions] = {}
         #: One asks for each ranking: another may lie on a server that does not answer.
         self._tasks: dict[Subject, asyncio.Task[None]] = {}
 
@@ -48,6 +48,6 @@ class Questions:
         finally:
             del self._tasks[subject]
 
-    async def _answer(self, subject: Subject, waiting: Waiting) -> None:
+    async def _answer(self, subject: Subject, waiting: WaitingQuestions) -> None:
         players, futures = zip(*waiting, strict=True)
         await settle(futures, self._places(*subject, players))

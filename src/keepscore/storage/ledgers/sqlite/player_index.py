@@ -33,7 +33,7 @@ RUN_ENTRIES = 5000
 #: The identity of an event within a board: writer and number.
 Position = tuple[int, int]
 #: An entry: board, player and position.
-Entry = tuple[int, str, int, int]
+IndexEntry = tuple[int, str, int, int]
 
 
 class PlayerIndex:
@@ -46,9 +46,9 @@ class PlayerIndex:
         self._bytes = 0
         # What is being written: it is looked up as the tail is until all of it is in the table.
         self._flush: dict[tuple[int, str], list[Position]] = {}
-        self._left: Iterator[Entry] = iter(())
-        self._runs: list[list[Entry]] = []
-        self._sorted: Iterator[Entry] | None = None
+        self._left: Iterator[IndexEntry] = iter(())
+        self._runs: list[list[IndexEntry]] = []
+        self._sorted: Iterator[IndexEntry] | None = None
 
     def load(self, connection: sqlite3.Connection) -> None:
         """Take up what the table does not have yet. O(events since it was written)."""

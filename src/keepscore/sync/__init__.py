@@ -1,0 +1,270 @@
+"""The library for programs without an event loop: the same methods, blocking.
+
+Imports `leaderboards` and below. Generated from `keepscore.leaderboards` by `tools/write_sync.py`: change that instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from types import TracebackType
+from typing import Any
+
+from keepscore import leaderboards
+from keepscore.config import Settings
+from keepscore.domain.boards import Board
+from keepscore.domain.inputs import Entry, Number
+from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.standings import (
+    Around,
+    BatchReceipt,
+    Count,
+    Lookup,
+    PlayerPlace,
+    Receipt,
+    Top,
+)
+from keepscore.errors import KeepscoreError
+from keepscore.leaderboards import now_ms
+from keepscore.loop_thread import LoopThread
+from keepscore.sync.namespaces import Administration, History, Keys, Moderation, Players
+
+__all__ = ["Leaderboards"]
+
+
+class Leaderboards:
+    """Boards on a ledger and an engine, for threads. The first call opens them; `close`, or `with`, closes them. Any thread may call them.
+
+    >>> with Leaderboards.open(ledger="sqlite:///:memory:", boards=[Board("global")]) as lb:
+    ...     lb.submit("global", "alice", 1500).rank
+    1
+    """
+
+    def __init__(self, boards: leaderboards.Leaderboards) -> None:
+        self._async = boards
+        self._thread = LoopThread(boards)
+        self._run = self._thread.run
+        self.history = History(self)
+        self.players = Players(self)
+        self.admin = Administration(self)
+        self.keys = Keys(self)
+        self.moderation = Moderation(self)
+
+    def __enter__(self) -> Leaderboards:
+        try:
+            self._run(self._async.__aenter__())
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what is under way, and let go of ledger and engine. Every later call raises NotUsable; to close again does nothing."""
+        self._thread.close()
+
+    @classmethod
+    def open(
+        cls,
+        ledger: str | None = None,
+        engine: str | None = None,
+        boards: Iterable[Board] = (),
+        clock: Callable[[], int] = now_ms,
+        config: str | None = None,
+    ) -> Leaderboards:
+        """Return leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+
+        Everything else, and a URL that is not given, comes from `KEEPSCORE_…` variables, then from the file `config` (or `keepscore.toml`,
+        where there is one), as for the service and the commands. Nothing is opened yet: the first call does that, or `with`.
+        """
+        return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, config))
+
+    @classmethod
+    def configured(cls, settings: Settings, boards: Iterable[Board] = (), clock: Callable[[], int] = now_ms) -> Leaderboards:
+        """Return leaderboards by settings, with these boards in the place of those of the same names, and beside the others."""
+        return cls(leaderboards.Leaderboards.configured(settings, boards, clock))
+
+    def submit(
+        self,
+        board: str,
+        player_id: str,
+        score: Number,
+        *,
+        at: datetime | str | None = None,
+        segments: Mapping[str, str] | None = None,
+        game_id: str | None = None,
+        metadata: Any = None,
+        windows: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        play_token: str | None = None,
+    ) -> Receipt:
+        """Submit a score. When this returns, it is durable and in the rankings. A `play_token` counts once.
+
+        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of the `windows` that it
+        names, and the same difference counts in the others of these. All other windows stay as they are.
+        """
+        return self._run(
+            self._async.submit(
+                board,
+                player_id,
+                score,
+                at=at,
+                segments=segments,
+                game_id=game_id,
+                metadata=metadata,
+                windows=windows,
+                idempotency_key=idempotency_key,
+                play_token=play_token,
+            )
+        )
+
+    def increment(
+        self,
+        board: str,
+        player_id: str,
+        amount: Number,
+        *,
+        at: datetime | str | None = None,
+        segments: Mapping[str, str] | None = None,
+        game_id: str | None = None,
+        metadata: Any = None,
+        idempotency_key: str | None = None,
+        play_token: str | None = None,
+    ) -> Receipt:
+        """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
+
+        A `play_token` counts once.
+        """
+        return self._run(
+            self._async.increment(
+                board,
+                player_id,
+                amount,
+                at=at,
+                segments=segments,
+                game_id=game_id,
+                metadata=metadata,
+                idempotency_key=idempotency_key,
+                play_token=play_token,
+            )
+        )
+
+    def submit_many(
+        self,
+        board: str,
+        entries: Sequence[Entry | KeepscoreError],
+        *,
+        results: bool = False,
+        backfill: bool = False,
+        idempotency_key: str | None = None,
+    ) -> BatchReceipt:
+        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too.
+
+        An error in the place of an entry becomes the rejection of that entry.
+        """
+        return self._run(self._async.submit_many(board, entries, results=results, backfill=backfill, idempotency_key=idempotency_key))
+
+    def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], *, backfill: bool = False) -> BatchReceipt:
+        """Return how many of up to 10,000 entries `submit_many` would accept, and which it would reject. Nothing is recorded."""
+        return self._run(self._async.check_many(board, entries, backfill=backfill))
+
+    def begin_play(self, board: str, player_id: str, *, build: str | None = None) -> NewPlay:
+        """Begin a play: a score with its token counts once. `build` is the version of the game. Nothing is recorded yet."""
+        return self._run(self._async.begin_play(board, player_id, build=build))
+
+    def top(
+        self,
+        board: str,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        cursor: str | None = None,
+        min: int | Decimal | None = None,
+        max: int | Decimal | None = None,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Top:
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, of players with such a score. Ranks are among all."""
+        return self._run(
+            self._async.top(
+                board,
+                limit=limit,
+                offset=offset,
+                cursor=cursor,
+                min=min,
+                max=max,
+                window=window,
+                window_id=window_id,
+                segment=segment,
+                rank=rank,
+            )
+        )
+
+    def rank(
+        self,
+        board: str,
+        player_id: str,
+        *,
+        around: int = 0,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> PlayerPlace:
+        """Return where a player stands, with `around` players above and below."""
+        return self._run(self._async.rank(board, player_id, around=around, window=window, window_id=window_id, segment=segment, rank=rank))
+
+    def around(
+        self,
+        board: str,
+        center_rank: int,
+        *,
+        around: int = 50,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Around:
+        """Return the players around a rank."""
+        return self._run(
+            self._async.around(board, center_rank, around=around, window=window, window_id=window_id, segment=segment, rank=rank)
+        )
+
+    def lookup(
+        self,
+        board: str,
+        player_ids: Sequence[str],
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> Lookup:
+        """Return up to 1,000 players, in the order of their ranks, such as a player's friends."""
+        return self._run(self._async.lookup(board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank))
+
+    def count(
+        self,
+        board: str,
+        min: int | Decimal | None = None,
+        max: int | Decimal | None = None,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+    ) -> Count:
+        """Return how many players there are, or have a score from `min` to `max`."""
+        return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
+
+    def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
+        """Return where a player stands now on every board, by the boards' names; those behind a `cursor`."""
+        return self._run(self._async.standings(player_id, cursor=cursor, limit=limit))
+
+    def ready(self) -> list[str]:
+        """Return why not everything works, if that is so; raise an error where nothing can be served."""
+        return self._run(self._async.ready())
