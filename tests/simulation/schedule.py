@@ -52,7 +52,7 @@ def run_schedule(
     gc.disable()
     try:
         # How long work takes is not for the seed to say.
-        rests = patch("keepscore.storage.pace.LONGEST", 0.0)
+        rests = patch("keepscore.storage.pace.LONGEST_S", 0.0)
         # Every other schedule has groups that are recorded beside others though they are small, as all are here.
         beside = patch("keepscore.writing.writer.WORTHWHILE_SUBMISSIONS", 1 if seed % 2 else WORTHWHILE_SUBMISSIONS)
         with (

@@ -21,7 +21,7 @@ __all__ = ["MAX_PLAY_MS", "PlayTokens"]
 #: How long a game may take, in milliseconds. Idempotency keys, and so redeemed tokens, are remembered for as long at least.
 MAX_PLAY_MS = 86_400_000
 #: Bytes of the MAC, of the random id, and characters of a token.
-MAC_BYTES, ID_BYTES, MAX_TOKEN = 16, 12, 1024
+MAC_BYTES, ID_BYTES, MAX_TOKEN_CHARS = 16, 12, 1024
 PREFIX = "kp_"
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -55,7 +55,7 @@ class PlayTokens:
         return Play(play_id.hex(), started, build)
 
     def _content(self, token: str) -> tuple[int, str, int, str | None, bytes] | None:
-        if not token.startswith(PREFIX) or len(token) > MAX_TOKEN:
+        if not token.startswith(PREFIX) or len(token) > MAX_TOKEN_CHARS:
             return None
         text = token[len(PREFIX) :]
         try:

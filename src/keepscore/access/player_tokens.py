@@ -28,7 +28,7 @@ MAX_TTL_MS = 86_400_000
 #: By how much clocks may differ, in milliseconds.
 LEEWAY_MS = 60_000
 #: Characters of a token.
-MAX_TOKEN = 4096
+MAX_TOKEN_CHARS = 4096
 PURPOSE = "player tokens"
 CLAIMS = ("player_id", "boards", "exp", "iat", "env")
 
@@ -74,7 +74,7 @@ def signed_token(claims: TokenClaims, key_id: str, key_hash: bytes, environment:
 
 def key_id_of(token: str) -> str | None:
     """Return the id of the key that a token says to be signed with; None where it is no token. Nothing is verified."""
-    if len(token) > MAX_TOKEN or token.count(".") != 2:
+    if len(token) > MAX_TOKEN_CHARS or token.count(".") != 2:
         return None
     try:
         header = jwt.get_unverified_header(token)

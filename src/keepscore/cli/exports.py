@@ -38,7 +38,7 @@ from keepscore.errors import ConfigError
 __all__ = ["app"]
 
 #: Events of one request.
-EVENTS = 10_000
+PAGE_EVENTS = 10_000
 #: Before all events.
 ALWAYS = datetime.min.replace(tzinfo=UTC)
 
@@ -132,10 +132,10 @@ def _complete_from(boards: AnyLeaderboards, board: str) -> datetime:
 
 def _events(boards: AnyLeaderboards, board: str, progress: Progress) -> Iterator[BoardEvent]:
     task = progress.add_task(board)
-    page = boards.history.all_events(board, limit=EVENTS)
+    page = boards.history.all_events(board, limit=PAGE_EVENTS)
     while True:
         yield from page.events
         progress.update(task, total=page.total, advance=len(page.events))
         if page.next_cursor is None:
             return
-        page = boards.history.all_events(board, cursor=page.next_cursor, limit=EVENTS)
+        page = boards.history.all_events(board, cursor=page.next_cursor, limit=PAGE_EVENTS)

@@ -19,9 +19,9 @@ from keepscore.errors import ConfigError
 __all__ = ["EventFiles", "month_of", "write_parquet_standings"]
 
 #: Rows of a row group.
-ROWS = 50_000
+GROUP_ROWS = 50_000
 #: Rows of events that wait for their row groups, over all months.
-MAX_WAITING = 200_000
+MAX_WAITING_ROWS = 200_000
 
 
 def _arrow() -> tuple[Any, Any]:
@@ -53,7 +53,7 @@ class _ParquetFile:
     def add(self, row: dict[str, Any]) -> None:
         """Write a row, with others."""
         self._rows.append(row)
-        if len(self._rows) >= ROWS:
+        if len(self._rows) >= GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
@@ -133,7 +133,7 @@ class EventFiles:
         for column in ("segments", "metadata", "scope"):
             row[column] = None if row[column] is None else encode(row[column]).decode()
         file.add(row)
-        if file.waiting % 1000 == 0 and sum(each.waiting for each in self._months.values()) > MAX_WAITING:
+        if file.waiting % 1000 == 0 and sum(each.waiting for each in self._months.values()) > MAX_WAITING_ROWS:
             for each in self._months.values():
                 each.flush()
 

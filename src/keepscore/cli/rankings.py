@@ -36,7 +36,7 @@ __all__ = ["app", "print_ranking", "print_snapshot"]
 app = typer.Typer()
 
 #: Players above and below one, by default.
-AROUND = 2
+AROUND_PLAYERS = 2
 
 
 def _print_standings(standings: list[Standing], marked: str | None = None) -> None:
@@ -118,7 +118,7 @@ def rank(
     with reach(url, config) as boards:
         seen = partial(boards.rank, board, player, window=window, window_id=window_id, segment=segment, rank=rank)
         try:
-            answer = seen(around=AROUND if around is None else around)
+            answer = seen(around=AROUND_PLAYERS if around is None else around)
         except InvalidPage:
             # The neighbours of players whom the engine does not keep (keep_top) are not known.
             if around is not None:

@@ -31,7 +31,7 @@ NOT_DONE, MAYBE_DONE = (429, 503), (502, 504)
 #: Seconds before the second try, of which the following ones wait twice as long each, and at most.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 #: Characters of an unreadable answer that are shown.
-MAX_SHOWN = 80
+MAX_SHOWN_CHARS = 80
 
 T = TypeVar("T")
 
@@ -165,8 +165,8 @@ def _is_json(answer: HttpAnswer) -> bool:
 
 
 def _shown(body: bytes) -> str:
-    text = " ".join(body[: 4 * MAX_SHOWN].decode("utf-8", "replace").split())
-    return repr(text[:MAX_SHOWN] + "…" if len(text) > MAX_SHOWN else text) if text else "an empty body"
+    text = " ".join(body[: 4 * MAX_SHOWN_CHARS].decode("utf-8", "replace").split())
+    return repr(text[:MAX_SHOWN_CHARS] + "…" if len(text) > MAX_SHOWN_CHARS else text) if text else "an empty body"
 
 
 def _pause_s(made: int) -> float:

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 #: Characters of a value that a message shows.
-MAX_SHOWN = 200
+MAX_SHOWN_CHARS = 200
 #: Years in which a season may start and end: from the first moment that is taken to before dates run out.
 FIRST_YEAR, LAST_YEAR = 1970, 9990
 #: Schedules that have a name, and the cron expression of each; a week begins when the board says so.
@@ -42,7 +42,7 @@ SCHEDULES = {"hourly": "0 * * * *", "daily": "0 0 * * *", "weekly": "0 0 * * {we
 FOREVER_KEPT = "forever"
 
 #: The shortest time against which movement is told, in milliseconds.
-MIN_MOVEMENT = 60_000
+MIN_MOVEMENT_MS = 60_000
 
 #: The exact types only: a bool is no number, and subclasses (of numpy, say) do not come back from plain data as they were.
 _TYPES: dict[str, Callable[[object], bool]] = {
@@ -69,7 +69,7 @@ def brief(value: object, write: Callable[[object], str] = repr) -> str:
     except (ValueError, RecursionError):
         # Python refuses to write integers of more than 4300 digits, alone or in a list, as that takes very long.
         return f"a huge {type(value).__name__}"
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
 
 
 def check_type(expected: str, value: object) -> None:
@@ -85,7 +85,7 @@ def check_movement(windows: list[str], movement: str) -> None:
             raise ValueError("'previous_window' is for boards with windows that end: all_time has none before it")
         return
     try:
-        short = duration_ms(movement) < MIN_MOVEMENT
+        short = duration_ms(movement) < MIN_MOVEMENT_MS
     except ValueError as exc:
         raise ValueError(f"{exc}, or 'previous_window'") from None
     if short:

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from math import log, log2
 
-__all__ = ["LANDMARK", "MAX_HALF_LIFE", "MIN_HALF_LIFE", "NOTHING", "HalfLife"]
+__all__ = ["LANDMARK_MS", "MAX_HALF_LIFE", "MIN_HALF_LIFE", "NOTHING", "HalfLife"]
 
 #: The moment at which levels are logarithms of what scores are worth: 2020-01-01, in milliseconds.
-LANDMARK = 1_577_836_800_000
+LANDMARK_MS = 1_577_836_800_000
 #: The half-lives that there may be: an hour and 100 years, in milliseconds.
 MIN_HALF_LIFE, MAX_HALF_LIFE = 3_600_000, 36_500 * 86_400_000
 #: The level of a score of 0, below that of every other one.
 NOTHING = -(2**53 - 1)
 
 #: How far from the landmark levels stay exact in a double: 180 years, from before 1970 to 2200, in milliseconds.
-_REACH = 180 * 31_557_600_000
+_REACH_MS = 180 * 31_557_600_000
 #: Doublings that a score, or a sum of many, may have.
 _DOUBLINGS = 64
 #: More would be finer than the logarithm of a double is.
@@ -41,10 +41,10 @@ class HalfLife:
     """Levels of one half-life.
 
     >>> week = HalfLife(7 * 86_400_000)
-    >>> level = week.level(100, LANDMARK)
-    >>> [week.score(level, LANDMARK + days * 86_400_000) for days in (0, 7, 14, 70)]
+    >>> level = week.level(100, LANDMARK_MS)
+    >>> [week.score(level, LANDMARK_MS + days * 86_400_000) for days in (0, 7, 14, 70)]
     [100, 50, 25, 0]
-    >>> week.score(week.add(level, level), LANDMARK)
+    >>> week.score(week.add(level, level), LANDMARK_MS)
     200
     """
 
@@ -52,7 +52,7 @@ class HalfLife:
 
     def __init__(self, ms: int) -> None:
         self._ms = ms
-        units = -NOTHING * ms // (_REACH + _DOUBLINGS * ms)
+        units = -NOTHING * ms // (_REACH_MS + _DOUBLINGS * ms)
         #: Units of a doubling: 2^k.
         self.scale = 1 << min(_MAX_BITS, units.bit_length() - 1)
         #: Levels of the same events that differ by no more than this are taken for equal: less than a millionth of the worth.
@@ -96,4 +96,4 @@ class HalfLife:
 
     def _age(self, at: int) -> int:
         """Return the units from the landmark to a time."""
-        return (2 * (at - LANDMARK) * self.scale + self._ms) // (2 * self._ms)
+        return (2 * (at - LANDMARK_MS) * self.scale + self._ms) // (2 * self._ms)

@@ -13,7 +13,7 @@ from keepscore.domain.durations import duration_ms
 __all__ = ["PREFIX", "Inactivity", "inactivity_from", "is_loss"]
 
 #: The shortest time between two losses (milliseconds).
-MIN_EVERY = 60_000
+MIN_EVERY_MS = 60_000
 
 #: What the game ids of losses begin with; the moment follows, in milliseconds.
 PREFIX = "inactivity:"
@@ -42,7 +42,7 @@ def inactivity_from(data: Any) -> Inactivity:
     except msgspec.ValidationError as exc:
         raise ValueError(str(exc)) from None
     for field in ("after", "every"):
-        if duration_ms(getattr(found, field)) < MIN_EVERY:
+        if duration_ms(getattr(found, field)) < MIN_EVERY_MS:
             raise ValueError(f"{field}: allowed is 1m or more")
     if not found.lose > 0:
         raise ValueError("lose: a number above 0")

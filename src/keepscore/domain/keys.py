@@ -21,14 +21,14 @@ from datetime import datetime
 from itertools import islice
 
 from keepscore.domain.boards import Board
-from keepscore.domain.windows import FOREVER, Span, span_at, span_of, uncut, whole_at
+from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of, uncut, whole_at
 from keepscore.errors import InvalidBoard
 
 __all__ = ["check_keys", "key_of", "live_key_of", "moves_tag", "sample_keys", "tag_of"]
 
-_DAY = 86_400_000
+_DAY_MS = 86_400_000
 #: From when on, and how many windows are looked at: more than two years, so that a template without the year is seen.
-_FIRST = 1_700_000_000_000
+_FIRST_MS = 1_700_000_000_000
 #: Resets that are looked at, the latest.
 _RESETS = 100
 #: Braces of segment values, and the characters in their place; values are printable, and so have none of these.
@@ -95,7 +95,7 @@ def _default(board: Board, span: Span) -> str:
 
 def _moment(board: Board, ms: int) -> datetime:
     # The end of what never ends is beyond the calendar.
-    return datetime.fromtimestamp(min(ms, FOREVER - 2 * _DAY) / 1000, board.zone)
+    return datetime.fromtimestamp(min(ms, FOREVER_MS - 2 * _DAY_MS) / 1000, board.zone)
 
 
 def sample_keys(board: Board, thorough: bool = False) -> list[str]:
@@ -121,7 +121,7 @@ def _version_keys(board: Board, slices: list[str]) -> list[str]:
 
 
 def _spans(board: Board, name: str) -> Iterator[Span]:
-    moment = _FIRST
+    moment = _FIRST_MS
     if name == "season" and board.season is not None:
         moment = round(board.season[0].timestamp() * 1000)
     for _ in range(_IN_A_ROW[name]):
@@ -129,7 +129,7 @@ def _spans(board: Board, name: str) -> Iterator[Span]:
         if span is None:
             return
         yield span
-        if span.end >= FOREVER:
+        if span.end >= FOREVER_MS:
             return
         moment = span.end
 

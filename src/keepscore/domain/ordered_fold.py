@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keepscore.domain.boards import Board
 from keepscore.domain.scoring import Event, Seen, State, Where, amount_of, cut, fold_for, next_fold, place
-from keepscore.domain.windows import FOREVER
+from keepscore.domain.windows import FOREVER_MS
 
 __all__ = ["OrderedFold"]
 
@@ -37,7 +37,7 @@ class OrderedFold:
         """Begin with a state of events that have numbers up to `seq`; whatever has a higher one is not among them."""
         self.states[player] = state
         # Whether a client gave the time is not known.
-        self._taken[player] = Seen(seq, FOREVER)
+        self._taken[player] = Seen(seq, FOREVER_MS)
 
     def begin_anew(self) -> None:
         """Forget all states."""

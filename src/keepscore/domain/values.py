@@ -7,10 +7,10 @@ from datetime import datetime
 
 from keepscore.errors import BadInput, InvalidField, InvalidPlayer, InvalidTime
 
-__all__ = ["MAX_ID", "TEXT_PATTERN", "check_key", "check_name", "check_player", "check_text", "moment_of"]
+__all__ = ["MAX_ID_BYTES", "TEXT_PATTERN", "check_key", "check_name", "check_player", "check_text", "moment_of"]
 
 #: Bytes of a player id, of a game id, of an idempotency key.
-MAX_ID = 128
+MAX_ID_BYTES = 128
 #: What a text is made of: anything but control characters.
 TEXT_PATTERN = r"[^\u0000-\u001f\u007f-\u009f]+"
 
@@ -22,7 +22,7 @@ def check_player(player: object) -> str:
     if not isinstance(player, str):
         raise InvalidPlayer(f"player_id = {player!r} is not a text")
     # Nearly all ids are short and printable ASCII, which needs no encoding to be measured.
-    if player.isascii() and player.isprintable() and 0 < len(player) <= MAX_ID:
+    if player.isascii() and player.isprintable() and 0 < len(player) <= MAX_ID_BYTES:
         return player
     return check_text("player_id", player)
 
@@ -34,8 +34,8 @@ def check_text(what: str, text: str, error: type[BadInput] = InvalidPlayer) -> s
         size = len(text.encode())
     except UnicodeEncodeError:
         raise error(f"{shown} holds half a surrogate pair, which is no character") from None
-    if not 0 < size <= MAX_ID:
-        raise error(f"{shown} has {size} bytes: give it 1 to {MAX_ID}")
+    if not 0 < size <= MAX_ID_BYTES:
+        raise error(f"{shown} has {size} bytes: give it 1 to {MAX_ID_BYTES}")
     if not _text.fullmatch(text):
         raise error(f"{shown} holds a control character")
     return text
@@ -48,8 +48,8 @@ def check_name(name: str | None) -> str | None:
 
 def check_key(key: str | None) -> str | None:
     """Check that an idempotency key can be used."""
-    if key is not None and (not 0 < len(key.encode("utf-8", "replace")) <= MAX_ID or not key.isprintable()):
-        raise InvalidField(f"idempotency_key = {key[:40]!r} is empty, longer than {MAX_ID} bytes or holds a control character")
+    if key is not None and (not 0 < len(key.encode("utf-8", "replace")) <= MAX_ID_BYTES or not key.isprintable()):
+        raise InvalidField(f"idempotency_key = {key[:40]!r} is empty, longer than {MAX_ID_BYTES} bytes or holds a control character")
     return key
 
 

@@ -25,10 +25,10 @@ from keepscore.domain.board_checks import brief
 from keepscore.domain.boards import Board, Weekday
 from keepscore.errors import UnknownWindow
 
-__all__ = ["FOREVER", "Span", "span_at", "span_of", "uncut", "whole_at"]
+__all__ = ["FOREVER_MS", "Span", "span_at", "span_of", "uncut", "whole_at"]
 
 #: The end of what never ends: beyond the last moment of year 9999.
-FOREVER = 253_402_300_800_000
+FOREVER_MS = 253_402_300_800_000
 #: The last moment with a calendar: further in the future there are no dates to speak of.
 _LAST_YEAR = 9990
 
@@ -99,7 +99,7 @@ def _part(whole: Span, cuts: tuple[int, ...], number: int) -> Span:
 def whole_at(board: Board, window: str, moment: int) -> Span | None:
     """Return the same as `span_at`, whatever resets there were."""
     if window == "all_time":
-        return Span("all_time", "all_time", 0, FOREVER)
+        return Span("all_time", "all_time", 0, FOREVER_MS)
     try:
         if window == "season":
             return _season_at(board, moment)
@@ -118,7 +118,7 @@ def _whole_of(board: Board, window: str, window_id: str) -> Span:
     if not re.fullmatch(form, window_id, re.ASCII):
         raise wrong
     if window == "all_time":
-        return Span("all_time", "all_time", 0, FOREVER)
+        return Span("all_time", "all_time", 0, FOREVER_MS)
     try:
         if window == "season" and board.season is not None:
             span = _season(board, *map(_ms, board.season))

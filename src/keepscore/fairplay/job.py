@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keepscore.fairplay.voids import Voids
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 
 __all__ = ["FinishVoids"]
@@ -13,7 +13,7 @@ class FinishVoids(Job):
     """Records the verdicts of voids whose process died, and takes back what it was undoing."""
 
     name = "finish voids"
-    every = 10 * SECOND
+    every = 10 * SECOND_MS
 
     def __init__(self, parts: JobParts, voids: Voids) -> None:
         super().__init__(parts)

@@ -11,7 +11,7 @@ import msgspec
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player, check_text, moment_of
 from keepscore.domain.verdicts import EventId, event_id, that_count
-from keepscore.domain.windows import FOREVER
+from keepscore.domain.windows import FOREVER_MS
 from keepscore.errors import EventsDropped, InvalidField, InvalidTime
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import PlayerPast, pasts_of, said
@@ -35,7 +35,7 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
     game_id: str | None = None
     event_ids: tuple[str, ...] | None = None
     start: int = 0
-    end: int = FOREVER
+    end: int = FOREVER_MS
 
     @property
     def named(self) -> set[EventId] | None:
@@ -75,7 +75,7 @@ def checked_selection(
         for text in event_ids:
             if not isinstance(text, str) or not _event_id.fullmatch(text):
                 raise InvalidField(f"event_ids: {str(text)[:40]!r} is not an event: write 'writer-n', as in '217043-12'")
-    start, end = 0 if since is None else moment_of(since, "from"), FOREVER if until is None else moment_of(until, "to")
+    start, end = 0 if since is None else moment_of(since, "from"), FOREVER_MS if until is None else moment_of(until, "to")
     if start >= end:
         raise InvalidTime(f"from = {str(since)!r} is not before to = {str(until)!r}: no event lies between them")
     return Selection(

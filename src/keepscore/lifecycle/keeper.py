@@ -18,7 +18,7 @@ from keepscore.domain.durations import text_of
 from keepscore.domain.results.standings import JobStatus, KeeperRun, KeeperStatus, Revision
 from keepscore.errors import InvalidTime, KeepscoreError, LedgerUnavailable, RankingLost
 from keepscore.lifecycle.definitions import Definitions
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.jobs.baselines import Baselines
 from keepscore.lifecycle.jobs.checkpoints import Checkpoints
 from keepscore.lifecycle.jobs.closing import Closing
@@ -45,9 +45,9 @@ __all__ = ["JobTask", "Keeper"]
 #: Seconds between two looks at what is due.
 LOOK_EVERY_S = 1.0
 #: Seconds between two tries to become the one that does the jobs of all.
-LEAD = 3.0
+LEAD_EVERY_S = 3.0
 #: Seconds after which what became of a job is kept in the ledger, though nothing has changed.
-KEEP = 60.0
+KEEP_STATUS_S = 60.0
 #: Seconds that a job has to come to an end when the process stops; then it is cut short.
 STOP_GRACE_S = 5.0
 
@@ -65,7 +65,7 @@ class JobTask:
         self.kept = float("-inf")
         #: What the last run did, if it did something.
         self.done: str | None = None
-        self.status = JobStatus(job.name, job.every / SECOND)
+        self.status = JobStatus(job.name, job.every / SECOND_MS)
         #: The ledger's incarnation of the last run.
         self._incarnation = 0
         #: The kinds of errors that were told since it last worked.
@@ -74,12 +74,12 @@ class JobTask:
     @property
     def _pause(self) -> int:
         failures = self.status.failures
-        return min(SECOND << min(failures - 1, 10), self.job.patience) if failures else self.job.every
+        return min(SECOND_MS << min(failures - 1, 10), self.job.patience) if failures else self.job.every
 
     @property
     def due(self) -> float:
         """When it is to be done; how long that is after the last time may change meanwhile."""
-        return self._ended + self._pause / SECOND
+        return self._ended + self._pause / SECOND_MS
 
     async def run(self, call: Callable[[int], Awaitable[str]], now: int) -> bool:
         """Do the job; answer whether there is something to tell."""
@@ -96,7 +96,7 @@ class JobTask:
                         await self.job.parts.healing.heal(exc)
             else:
                 JOB_RUNS.add(status.name, "worked")
-                JOB_SUCCESS.set(self._clock() / SECOND, status.name)
+                JOB_SUCCESS.set(self._clock() / SECOND_MS, status.name)
                 if status.failures:
                     log.warning("the keeper's job %r works again, after %d failures", status.name, status.failures)
                 status.failures, status.error = 0, None
@@ -106,7 +106,7 @@ class JobTask:
         status.last_run = text_of(ended)
         self.done = done or None
         status.result = self.done or status.result
-        status.every = self.job.every / SECOND
+        status.every = self.job.every / SECOND_MS
         self._ended = asyncio.get_running_loop().time()
         status.next_run = text_of(ended + self._pause)
         return bool(done) or before != (status.failures, status.error)
@@ -228,7 +228,7 @@ class Keeper:
         """Return whether this process is the leader, which does the jobs of all."""
         time = asyncio.get_running_loop().time()
         if self._leads or self._lead_due <= time:
-            self._lead_due = time + LEAD
+            self._lead_due = time + LEAD_EVERY_S
             try:
                 leads = await self._parts.ledger.leadership.lead()
             except KeepscoreError:
@@ -242,7 +242,7 @@ class Keeper:
     async def keep_status(self, task: JobTask, told: bool) -> None:
         """Keep what became of a job in the ledger."""
         time = asyncio.get_running_loop().time()
-        if task.job.for_leader and (told or time - task.kept >= KEEP):
+        if task.job.for_leader and (told or time - task.kept >= KEEP_STATUS_S):
             try:
                 if task.status.result is None:
                     # What it did before this process began is worth telling still.

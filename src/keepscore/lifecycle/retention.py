@@ -11,7 +11,7 @@ from keepscore.domain.verdicts import VERDICTS
 from keepscore.domain.windows import span_of
 from keepscore.projection.fold import Folder
 from keepscore.projection.live_boards import LiveBoard
-from keepscore.projection.load import LEFT_OUT
+from keepscore.projection.load import LEFT_OUT_MS
 from keepscore.projection.sequence import events_of
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
@@ -99,7 +99,7 @@ class _Covered:
         for ranking, states in self.folder.states.items():
             span = span_of(self._live.board, ranking.window, ranking.window_id)
             expiry = self.folder.expiries.get(ranking, 0)
-            if states and not (span.end <= self._opening.at and 0 < expiry <= now - LEFT_OUT):
+            if states and not (span.end <= self._opening.at and 0 < expiry <= now - LEFT_OUT_MS):
                 # Resets cut windows later than that, so that this part of one stays the one that holds the moment.
                 found[ranking] = OpenedRanking(*ranking[1:], min(span.end, self._opening.at) - 1, expiry)
         return found

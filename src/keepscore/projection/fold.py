@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from keepscore.domain.ordered_fold import OrderedFold
 from keepscore.domain.scoring import Event, State, fold_all, fold_for
 from keepscore.domain.verdicts import VERDICTS, that_count
-from keepscore.domain.windows import FOREVER
-from keepscore.projection.live_boards import HOUR, CalendarPosition, LiveBoard, RankingRoute
+from keepscore.domain.windows import FOREVER_MS
+from keepscore.projection.live_boards import HOUR_MS, CalendarPosition, LiveBoard, RankingRoute
 from keepscore.projection.openings import expiry_in, names_in, pasts_of
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
@@ -80,7 +80,7 @@ class Folder:
         else:
             self._in_order(ranking).take_up(player, state, seq)
 
-    async def open_with(self, ledger: Ledger, opening: Opening, start: int = 0, end: int = FOREVER) -> None:
+    async def open_with(self, ledger: Ledger, opening: Opening, start: int = 0, end: int = FOREVER_MS) -> None:
         """Begin with the states of an opening: of the windows that hold a moment from `start` up to, not including, `end`. O(states)."""
         names = await names_in(ledger, self.live, opening)
         kept = {slot: found for slot, found in names.items() if start <= found[1].moment < end}
@@ -119,15 +119,15 @@ class Folder:
                 self.judge(event)
                 continue
             is_common = known is None and not segments and scope is None
-            course = courses.get(at // HOUR) if is_common else None
+            course = courses.get(at // HOUR_MS) if is_common else None
             if course is None or received >= course.soonest or not course.start <= at < course.end:
                 position = live.position(at)
                 route = position.route(segments, scope)
                 self._catch_up()
-                soonest = self._expire(route, received, event, known) if expires else FOREVER
+                soonest = self._expire(route, received, event, known) if expires else FOREVER_MS
                 tables = [(r, self._states(r)) for r in route.rankings if known is None or not known(r, event)]
                 if is_common:
-                    courses[at // HOUR] = _Course(position, tables, soonest, received)
+                    courses[at // HOUR_MS] = _Course(position, tables, soonest, received)
             else:
                 tables = course.tables
                 if received > course.latest:
@@ -177,7 +177,7 @@ class Folder:
 
     def _expire(self, route: RankingRoute, received: int, event: Event, known: Known | None) -> int:
         """See which rankings of a route begin anew with an event, and until when they stay; answer when the first is over."""
-        soonest = FOREVER
+        soonest = FOREVER_MS
         for ranking, expiry in zip(route.rankings, self.live.expiries(route, received), strict=True):
             before = self._expiries.get(ranking, 0)
             over = 0 < before <= received

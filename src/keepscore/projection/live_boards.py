@@ -12,7 +12,7 @@ from keepscore.domain.caps import DEFAULT_CAPS
 from keepscore.domain.keys import key_of, live_key_of
 from keepscore.domain.scoring import Event, Kind, Scope
 from keepscore.domain.verdicts import VERDICTS
-from keepscore.domain.windows import FOREVER, Span, span_at, span_of
+from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of
 from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
 from keepscore.storage.engines.base import Ranking, Update, made_update
 from keepscore.storage.ledgers.boards import BoardRecord
@@ -24,7 +24,7 @@ POSITIONS_BYTES, SLICES_BYTES, TARGETS_BYTES = 4 << 20, 4 << 20, 1 << 20
 #: About what a calendar position takes beside its rankings, in bytes.
 POSITION_BYTES = 1000
 #: An hour, in milliseconds.
-HOUR = 3_600_000
+HOUR_MS = 3_600_000
 _NONE: Mapping[str, int] = {}
 
 
@@ -176,7 +176,7 @@ class LiveBoard:
 
     def position(self, moment: int) -> CalendarPosition:
         """Return what the calendar says of a moment."""
-        hour = moment // HOUR
+        hour = moment // HOUR_MS
         found = self._positions.get(hour)
         if found is None or not found.start <= moment < found.end:
             found = CalendarPosition(self, moment)
@@ -246,7 +246,7 @@ class LiveBoard:
         if ttl is None:
             return 0
         # all_time never ends: only its last score counts.
-        return received + ttl if span.end == FOREVER else max(received + ttl, span.end + self.board.grace_ms)
+        return received + ttl if span.end == FOREVER_MS else max(received + ttl, span.end + self.board.grace_ms)
 
     def ranking(self, window: str | None, window_id: str | None, segment: str | None, now: int) -> Ranking:
         """Return the ranking that a reader names; without names, the whole of the first window as it is now."""

@@ -27,16 +27,16 @@ from keepscore.storage.ledgers.checkpoints import Checkpoint
 from keepscore.storage.ledgers.slots import Slot
 from keepscore.storage.pace import Pace
 
-__all__ = ["LEFT_OUT", "fold_for_checkpoint", "load_engine", "load_from_events"]
+__all__ = ["LEFT_OUT_MS", "fold_for_checkpoint", "load_engine", "load_from_events"]
 
 #: Events that are folded into a checkpoint at a time.
 MAX_TAIL = 200_000
 #: Players whose checkpointed states are read at a time.
-PLAYERS = 5000
+CHUNK_PLAYERS = 5000
 #: Rows that are given to an engine at a time: where a rebuild is waited for, and where others wait meanwhile.
 PART, SMALL_PART = 40_000, 5000
 #: Milliseconds after which nothing is on its way any more to a ranking whose time is over.
-LEFT_OUT = 3_600_000
+LEFT_OUT_MS = 3_600_000
 
 
 async def load_from_events(
@@ -52,7 +52,7 @@ async def load_from_events(
         found = {
             r: (states, folded.expiries.get(r, 0) or live.retirement(r)) for r, states in folded.states.items() if not live.is_retired(r)
         }
-        kept = {ranking: states for ranking, (states, expiry) in found.items() if not 0 < expiry <= now - LEFT_OUT}
+        kept = {ranking: states for ranking, (states, expiry) in found.items() if not 0 < expiry <= now - LEFT_OUT_MS}
         total = sum(map(len, kept.values()))
 
         async def loaded() -> AsyncIterator[Loaded]:
@@ -189,7 +189,7 @@ async def _take_up(ledger: Ledger, folder: Folder, behind: _Behind, pace: Pace) 
     for ranking, wanted in players.items():
         folder.expiries[ranking] = slots.get(ranking, 0) if ranking.window in folder.live.ttls else 0
         rest = iter(wanted if ranking not in over and ranking in slots else ())
-        while some := sorted(islice(rest, PLAYERS)):
+        while some := sorted(islice(rest, CHUNK_PLAYERS)):
             pace.begin()
             for player, score, since, number in await ledger.checkpoints.states(folder.live.id, Slot(*ranking[1:]), some):
                 if number >= points[0].base:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from keepscore.domain.inputs import Progress, no_progress
 from keepscore.domain.scoring import Event
-from keepscore.domain.windows import FOREVER
+from keepscore.domain.windows import FOREVER_MS
 from keepscore.projection.fold import Folder, Positions, RankingStates
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.sequence import events_of
@@ -31,7 +31,7 @@ class FoldRequest(NamedTuple):
 
     upto: Positions
     start: int = 0
-    end: int = FOREVER
+    end: int = FOREVER_MS
     progress: Progress = no_progress
     pace: Pace | None = None
 

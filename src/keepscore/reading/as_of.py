@@ -34,7 +34,7 @@ __all__ = ["AsOf"]
 #: Events that are folded without a pause.
 CHUNK_EVENTS = 500
 #: Questions that may wait for their turn.
-MAX_WAITING = 8
+MAX_WAITING_READS = 8
 
 
 class AsOf:
@@ -55,7 +55,7 @@ class AsOf:
             raise InvalidField(f"board {live.name!r} is a roll-up and has no events: ask for {', '.join(live.board.made_from)} instead")
         ranking = _ranking_at(live, window, segment, moment)
         numbering = rank_kind(live.board, rank)
-        if self._waiting > MAX_WAITING:
+        if self._waiting > MAX_WAITING_READS:
             raise Overloaded(f"{self._waiting} questions about the past are waiting, and one is answered at a time: try again later")
         self._waiting += 1
         try:

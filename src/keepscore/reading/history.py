@@ -30,7 +30,7 @@ from keepscore.domain.results.standings import (
 )
 from keepscore.domain.scoring import Event, fold_all
 from keepscore.domain.values import check_player
-from keepscore.domain.windows import FOREVER, Span, span_of
+from keepscore.domain.windows import FOREVER_MS, Span, span_of
 from keepscore.errors import InvalidPage, UnknownWindow
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import PlayerPast, player_past
@@ -244,7 +244,7 @@ def _past_place(one: _Known, now: int, rank: int, place: Place, score: Score) ->
 
 
 def _times(span: Span) -> tuple[datetime | None, datetime | None]:
-    if span.end == FOREVER:
+    if span.end == FOREVER_MS:
         return None, None
     # The first version of all_time has an end only.
     return None if span.window == "all_time" and not span.start else time_of(span.start), time_of(span.end)

@@ -15,9 +15,9 @@ __all__ = ["Pace", "Turns", "in_order", "sorted_parts"]
 #: How many times as long as it worked the background rests where there is nothing else to do; and where there is, for work that may wait.
 QUIET, BUSY = 1.0, 30.0
 #: The longest rest, in seconds.
-LONGEST = 0.5
+LONGEST_S = 0.5
 #: The share of a core that the rest of the process uses when it is busy.
-MUCH = 0.15
+BUSY_SHARE = 0.15
 #: Seconds of one turn of work that somebody waits for.
 TURN_S = 0.003
 #: Items that are sorted in one turn.
@@ -56,7 +56,7 @@ class Pace:
         worked = now - self._begun
         others = (spent - self._spent - worked) / max(now - self._wall, 1e-9)
         self._wall, self._spent = now, spent
-        await asyncio.sleep(min(worked * (self._busy if others > MUCH else self._quiet), LONGEST))
+        await asyncio.sleep(min(worked * (self._busy if others > BUSY_SHARE else self._quiet), LONGEST_S))
         self.begin()
 
 

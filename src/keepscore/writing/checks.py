@@ -24,16 +24,16 @@ from keepscore.errors import (
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.writing.scopes import Submission, check_windows
 
-__all__ = ["MAX_SEGMENT", "SubmissionRequest", "check_decaying", "check_submission", "check_taken"]
+__all__ = ["MAX_SEGMENT_BYTES", "SubmissionRequest", "check_decaying", "check_submission", "check_taken"]
 
 #: Bytes of a segment value.
-MAX_SEGMENT = 64
+MAX_SEGMENT_BYTES = 64
 #: Bytes of metadata, as JSON.
-MAX_METADATA = 4096
+MAX_METADATA_BYTES = 4096
 #: How far in the future a time may lie, for clocks that differ (milliseconds).
-MAX_AHEAD = 60_000
+MAX_AHEAD_MS = 60_000
 #: The earliest time that is taken: 1970-01-01. Windows before it are nobody's.
-MIN_AT = 0
+MIN_AT_MS = 0
 
 
 class SubmissionRequest(msgspec.Struct):
@@ -85,8 +85,8 @@ def check_submission(live: LiveBoard, given: SubmissionRequest, now: int, backfi
         _check_segments(live, segments)
     if game_id is not None:
         check_text("game_id", game_id, InvalidField)
-    if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA:
-        raise InvalidField(f"metadata is larger than {MAX_METADATA} bytes of JSON")
+    if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA_BYTES:
+        raise InvalidField(f"metadata is larger than {MAX_METADATA_BYTES} bytes of JSON")
     own = dict(segments) if segments else None
     windows = None if given.windows is None else check_windows(live, kind, given.windows)
     submission = Submission(live, who, kind, number, moment, now, own, game_id, metadata, backfill, ranked, windows)
@@ -118,9 +118,9 @@ def _stored(live: LiveBoard, kind: Kind, amount: int | float | Decimal) -> int:
 
 def _moment(at: datetime | str, now: int) -> int:
     ms = moment_of(at)
-    if ms > now + MAX_AHEAD:
-        raise InvalidTime(f"at = {str(at)!r} lies in the future: at most {MAX_AHEAD // 1000} s after the service's clock, {_text(now)}")
-    if ms < MIN_AT:
+    if ms > now + MAX_AHEAD_MS:
+        raise InvalidTime(f"at = {str(at)!r} lies in the future: at most {MAX_AHEAD_MS // 1000} s after the service's clock, {_text(now)}")
+    if ms < MIN_AT_MS:
         raise InvalidTime(f"at = {str(at)!r} lies before 1970-01-01, the earliest time that is taken")
     return ms
 
@@ -139,8 +139,8 @@ def _check_segments(live: LiveBoard, segments: Mapping[str, str]) -> None:
         if name not in live.board.segments:
             known = ", ".join(live.board.segments) or "none"
             raise UnknownSegment(f"segments: board {live.name!r} has no segment {name!r}: it has {known}")
-        if not 0 < len(value.encode("utf-8", "replace")) <= MAX_SEGMENT or not value.isprintable():
-            raise InvalidSegment(f"segment {name} = {value[:40]!r} is empty, longer than {MAX_SEGMENT} bytes or not printable")
+        if not 0 < len(value.encode("utf-8", "replace")) <= MAX_SEGMENT_BYTES or not value.isprintable():
+            raise InvalidSegment(f"segment {name} = {value[:40]!r} is empty, longer than {MAX_SEGMENT_BYTES} bytes or not printable")
 
 
 def _text(moment: int) -> str:

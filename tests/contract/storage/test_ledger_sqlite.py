@@ -13,7 +13,7 @@ from keepscore.domain.boards import Board
 from keepscore.domain.scoring import Event
 from keepscore.errors import LedgerInUse, LedgerReplaced, LedgerUnavailable
 from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
-from keepscore.storage.ledgers.sqlite.quick import AFTER_SLOW, QuickInserts
+from keepscore.storage.ledgers.sqlite.quick import AFTER_SLOW_GROUPS, QuickInserts
 from keepscore.storage.ledgers.sqlite.schema import migrate
 from tests.support.wrapping import wrap
 
@@ -208,7 +208,10 @@ async def test_nothing_stands_still_while_somebody_else_writes(path):
 
 
 async def test_the_log_is_moved_into_the_database_again_and_again(path):
-    with patch("keepscore.storage.ledgers.sqlite.connections.WAL_PAGES", 40), patch("keepscore.storage.ledgers.sqlite.quick.IN_A_ROW", 10):
+    with (
+        patch("keepscore.storage.ledgers.sqlite.connections.WAL_PAGES", 40),
+        patch("keepscore.storage.ledgers.sqlite.quick.IN_A_ROW_GROUPS", 10),
+    ):
         ledger = SqliteLedger(str(path))
         await ledger.open(0)
         for n in range(1, 601):
@@ -223,11 +226,11 @@ def test_a_slow_disk_is_left_to_the_thread(path):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("CREATE TABLE t (n)")
     quick = QuickInserts(connection)
-    with patch("keepscore.storage.ledgers.sqlite.quick.QUICK", 60.0):
+    with patch("keepscore.storage.ledgers.sqlite.quick.QUICK_S", 60.0):
         assert quick.insert("INSERT INTO t VALUES (?)", [(1,)])
-    with patch("keepscore.storage.ledgers.sqlite.quick.QUICK", 0.0):
+    with patch("keepscore.storage.ledgers.sqlite.quick.QUICK_S", 0.0):
         assert quick.insert("INSERT INTO t VALUES (?)", [(2,), (3,)])
-    assert [quick.insert("INSERT INTO t VALUES (?)", [(4,)]) for _ in range(AFTER_SLOW)] == [False] * AFTER_SLOW
+    assert [quick.insert("INSERT INTO t VALUES (?)", [(4,)]) for _ in range(AFTER_SLOW_GROUPS)] == [False] * AFTER_SLOW_GROUPS
     assert quick.insert("INSERT INTO t VALUES (?)", [(4,)])
     assert connection.execute("SELECT n FROM t").fetchall() == [(1,), (2,), (3,), (4,)]
 

@@ -15,7 +15,7 @@ from keepscore import Board, Leaderboards
 from keepscore.domain.boards import Window
 from keepscore.domain.scoring import Event
 from keepscore.projection.live_boards import LiveBoard
-from keepscore.reading.as_of import MAX_WAITING
+from keepscore.reading.as_of import MAX_WAITING_READS
 from tests.service.looking_back import DAY, HOUR, NOON, PLACES, Clock, opened
 from tests.service.running import refused
 from tests.support.oracle import fold, ranked, ranks
@@ -83,9 +83,9 @@ async def test_a_ranking_that_had_expired_was_empty_and_began_anew(tmp_path: Pat
 async def test_there_is_one_at_a_time_and_the_others_get_their_turn(tmp_path: Path) -> None:
     async with opened("embedded, sqlite", tmp_path) as here:
         await here.submit(*((f"p{n}", n) for n in range(50)))
-        asked = [here.ask("as-of", at=text(here.clock.now)) for _ in range(MAX_WAITING + 3)]
+        asked = [here.ask("as-of", at=text(here.clock.now)) for _ in range(MAX_WAITING_READS + 3)]
         statuses = sorted([answer.status_code for answer in await asyncio.gather(*asked)])
-        assert statuses == [200] * (MAX_WAITING + 1) + [503] * 2
+        assert statuses == [200] * (MAX_WAITING_READS + 1) + [503] * 2
         assert (await here.ask("as-of", at=text(here.clock.now))).status_code == 200
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepscore.domain.boards import MAX_SCORE, Board
-from keepscore.domain.decay import LANDMARK, MAX_HALF_LIFE, MIN_HALF_LIFE, NOTHING, HalfLife
+from keepscore.domain.decay import LANDMARK_MS, MAX_HALF_LIFE, MIN_HALF_LIFE, NOTHING, HalfLife
 from keepscore.domain.scoring import Event, State, amount_of, fold_all, fold_for, same_state
 from tests.support.naive_decay import naive, slack
 
@@ -141,7 +141,7 @@ def test_states_that_differ_by_more_than_rounding_are_not_the_same():
     assert not same_state(best, state, State(near, NOON))
 
 
-@pytest.mark.parametrize("now", [0, LANDMARK])
+@pytest.mark.parametrize("now", [0, LANDMARK_MS])
 def test_a_clock_that_was_put_back_shows_no_more_than_the_highest_score(now):
     hour = HalfLife(HOUR)
     assert hour.score(hour.level(5, NOON), now) == MAX_SCORE

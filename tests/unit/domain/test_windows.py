@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keepscore.domain.boards import Board, Window
-from keepscore.domain.windows import FOREVER, span_at, span_of
+from keepscore.domain.windows import FOREVER_MS, span_at, span_of
 from keepscore.errors import UnknownWindow
 
 HOUR = 3_600_000
@@ -53,7 +53,7 @@ def test_utc_windows_have_the_expected_id_start_and_end(window, moment, id, star
 
 
 def test_all_time_is_one_window_from_1970_to_forever():
-    everything = ("all_time", "all_time", 0, FOREVER)
+    everything = ("all_time", "all_time", 0, FOREVER_MS)
     assert span_at(board(), "all_time", ms("2026-11-15")) == everything
     assert span_of(board("Asia/Tokyo"), "all_time", "all_time") == everything
 
@@ -333,7 +333,7 @@ def test_the_days_of_thirty_years_follow_each_other_without_a_gap(zone):
 
 
 def test_a_moment_beyond_all_dates_is_an_unknown_window():
-    for moment in (FOREVER, -FOREVER, 10**5000):
+    for moment in (FOREVER_MS, -FOREVER_MS, 10**5000):
         for b in (board("Asia/Tokyo"), board("America/New_York"), board()):
             for window in CALENDAR:
                 with pytest.raises(UnknownWindow):
@@ -341,7 +341,7 @@ def test_a_moment_beyond_all_dates_is_an_unknown_window():
 
 
 def test_a_moment_beyond_all_dates_has_no_season():
-    for moment in (FOREVER, FOREVER - 1, ms("0001-01-01"), -FOREVER, 10**5000):
+    for moment in (FOREVER_MS, FOREVER_MS - 1, ms("0001-01-01"), -FOREVER_MS, 10**5000):
         assert span_at(season(start="1970-01-01", end="9990-12-31"), "season", moment) is None
         for cron in ("0 0 1 */3 *", "0 * * * *"):
             with pytest.raises(UnknownWindow):

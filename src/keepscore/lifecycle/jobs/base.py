@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 
 from keepscore.lifecycle.parts import JobParts
 
-__all__ = ["SECOND", "Job"]
+__all__ = ["SECOND_MS", "Job"]
 
 #: A second, in milliseconds.
-SECOND = 1000
+SECOND_MS = 1000
 
 
 class Job(ABC):
@@ -18,13 +18,13 @@ class Job(ABC):
 
     name: str
     #: Milliseconds between two runs.
-    every: int = SECOND
+    every: int = SECOND_MS
     #: Whether one process of all does it. It works on one ledger from its beginning to its end.
     for_leader = True
     #: Whether it may take long, so that others do not wait for it.
     is_slow = True
     #: The longest pause after a failure, in milliseconds.
-    patience: int = 60 * SECOND
+    patience: int = 60 * SECOND_MS
 
     def __init__(self, parts: JobParts) -> None:
         self.parts = parts

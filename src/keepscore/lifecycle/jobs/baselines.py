@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.reading.movement import take_baselines
 from keepscore.storage.engines.settling import try_each
@@ -14,7 +14,7 @@ class Baselines(Job):
     """Takes the baselines of boards with `movement` that are due, and drops those that nobody needs any more."""
 
     name = "baselines"
-    every = 15 * SECOND
+    every = 15 * SECOND_MS
 
     async def run(self, now: int) -> str:
         await try_each(self._take(live, now) for live in list(self.parts.catalog))

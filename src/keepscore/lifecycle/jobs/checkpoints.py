@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from operator import itemgetter
 
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.jobs.upkeep import CatchingUp
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import LiveBoard
@@ -21,9 +21,9 @@ CHECKPOINT_EVENTS = 200_000
 #: States that one transaction of a checkpoint writes, so that submissions get their turn between two.
 CHUNK_STATES = 1000
 #: How many times as long as it writes a checkpoint rests while there is much else to do: it must keep up with that.
-REST = 3.0
+REST_TIMES = 3.0
 #: Milliseconds between two checkpoints of rankings that are elsewhere, and while these cannot be reached.
-CHECKPOINT_EVERY_MS, CHECKPOINT_AWAY_EVERY_MS = 30 * SECOND, 2 * SECOND
+CHECKPOINT_EVERY_MS, CHECKPOINT_AWAY_EVERY_MS = 30 * SECOND_MS, 2 * SECOND_MS
 
 
 class Checkpoints(Job):
@@ -44,7 +44,7 @@ class Checkpoints(Job):
         """Milliseconds between two runs."""
         # A board that is new has no checkpoint yet.
         if not self.parts.is_shared or self._is_fresh():
-            return SECOND
+            return SECOND_MS
         return CHECKPOINT_AWAY_EVERY_MS if not self.catching_up.together else CHECKPOINT_EVERY_MS
 
     def _is_fresh(self) -> bool:
@@ -52,7 +52,7 @@ class Checkpoints(Job):
 
     async def look(self, now: int) -> str:
         if self.parts.is_shared or self._is_fresh() or self._writer.recorded - self._checkpointed >= CHECKPOINT_EVENTS:
-            return await self._run(Pace(REST))
+            return await self._run(Pace(REST_TIMES))
         return ""
 
     async def run(self, now: int) -> str:
@@ -95,7 +95,7 @@ class Checkpoints(Job):
     async def checkpoint_kept(self, live: LiveBoard) -> None:
         """Bring the checkpoint of one board with `keep_top` up to date, but not while the keeper does it."""
         async with self.lock:
-            await self._checkpoint_kept(live, Pace(REST))
+            await self._checkpoint_kept(live, Pace(REST_TIMES))
 
     async def _checkpoint_kept(self, live: LiveBoard, pace: Pace) -> bool:
         """Do so: the engine does not have all that the checkpoint is to hold."""

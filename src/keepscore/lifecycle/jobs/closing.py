@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from keepscore.domain.boards import Board
 from keepscore.domain.scoring import Event, State
-from keepscore.domain.windows import FOREVER, Span, span_at, span_of
+from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of
 from keepscore.errors import EngineUnavailable
 from keepscore.lifecycle.archiving import ArchiveRequest, NotExact, Series, Tail, archive_exactly, archive_folded, bring_together, folded_in
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.rollups import positions_of, recorded_boards
@@ -29,9 +29,9 @@ __all__ = ["Closing", "closes_at"]
 ClosingRange = tuple[int, int]
 
 #: Milliseconds that submissions may take on their way to the ledger through other processes, whose clocks may differ a little.
-ON_THE_WAY = 10 * SECOND
+ON_THE_WAY_MS = 10 * SECOND_MS
 #: A window that is found so late after its time may be filled with the past just now: it waits until no score of it comes for as long.
-OVERDUE = 60 * SECOND
+OVERDUE_MS = 60 * SECOND_MS
 
 
 def closes_at(live: LiveBoard, span: Span) -> int:
@@ -48,9 +48,9 @@ def ends_around(board: Board, window: str, moment: int) -> tuple[int, int]:
         return 0, 1
     if window == "season" and board.season is not None:
         end = round(board.season[1].timestamp() * 1000)
-        return (end, FOREVER) if end <= moment else (0, end)
+        return (end, FOREVER_MS) if end <= moment else (0, end)
     span = span_at(board, window, moment)
-    return (span.start, span.end) if span is not None else (0, FOREVER)
+    return (span.start, span.end) if span is not None else (0, FOREVER_MS)
 
 
 class Closing(Job):
@@ -83,7 +83,7 @@ class Closing(Job):
         return await self._close(now, patiently=False)
 
     async def _close(self, now: int, patiently: bool) -> str:
-        until = min(now, self.parts.clock() - (ON_THE_WAY if self.parts.is_shared else 0))
+        until = min(now, self.parts.clock() - (ON_THE_WAY_MS if self.parts.is_shared else 0))
         closed: list[str] = []
 
         async def close(live: LiveBoard) -> None:
@@ -128,7 +128,7 @@ class Closing(Job):
                 due[window] = mark, end
             else:
                 # Where there is nothing yet, there may be something of the past at any time.
-                self._idle[live.id, live.version, window] = after + live.grace_ms if mark is not None or not end else until + OVERDUE
+                self._idle[live.id, live.version, window] = after + live.grace_ms if mark is not None or not end else until + OVERDUE_MS
         return due
 
     async def _close_all(self, live: LiveBoard, due: Mapping[str, ClosingRange], pace: Pace | None) -> list[Span]:
@@ -147,7 +147,7 @@ class Closing(Job):
                 {board.id: await self.parts.ledger.events.positions(board.id) for board in recorded_boards(live)},
             )
         since, positions = self._waiting[live.id]
-        if 0 <= until - since < OVERDUE:
+        if 0 <= until - since < OVERDUE_MS:
             return False
         is_quiet = True
         for board in recorded_boards(live):
@@ -169,8 +169,8 @@ class Closing(Job):
 
     async def _first(self, live: LiveBoard, until: int) -> int | None:
         """Return the time of a board's first event, which is looked for once in a while."""
-        looked, first = self._firsts.get(live.id, (-OVERDUE, None))
-        if first is None or not 0 <= until - looked < OVERDUE:
+        looked, first = self._firsts.get(live.id, (-OVERDUE_MS, None))
+        if first is None or not 0 <= until - looked < OVERDUE_MS:
             found = [await self.parts.ledger.events.first_time(board.id) for board in recorded_boards(live)]
             first = min((moment for moment in found if moment is not None), default=None)
             self._firsts[live.id] = until, first
@@ -298,7 +298,7 @@ def _split(live: LiveBoard, due: Mapping[str, ClosingRange], until: int) -> tupl
     timely, overdue = {}, {}
     for window, (mark, end) in due.items():
         last = span_at(live.board, window, end - 1)
-        if last is not None and until - closes_at(live, last) < OVERDUE:
+        if last is not None and until - closes_at(live, last) < OVERDUE_MS:
             timely[window] = max(mark, last.start), end
             end = last.start
         if mark < end:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.engines.settling import try_each
@@ -23,7 +23,7 @@ class DeadWriters(Job):
 
     name = "close gaps"
     is_slow = False
-    patience = SECOND
+    patience = SECOND_MS
 
     def __init__(self, parts: JobParts) -> None:
         super().__init__(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 
 __all__ = ["ExpiredKeys", "Partitions"]
 
@@ -14,7 +14,7 @@ class Partitions(Job):
     """Makes partitions for the events of the coming months, where the ledger has some."""
 
     name = "prepare"
-    every = 3600 * SECOND
+    every = 3600 * SECOND_MS
 
     async def run(self, now: int) -> str:
         made = await self.parts.ledger.events.prepare(now)
@@ -25,7 +25,7 @@ class ExpiredKeys(Job):
     """Forgets idempotency keys that are older than the configuration wants, a week by default, and ids of signed requests."""
 
     name = "forget keys"
-    every = 3600 * SECOND
+    every = 3600 * SECOND_MS
 
     async def run(self, now: int) -> str:
         forgotten = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keepscore.lifecycle.inactivity import lose_for_inactivity
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.projection.live_boards import LiveBoard
 
 __all__ = ["InactivityLosses"]
@@ -13,7 +13,7 @@ class InactivityLosses(Job):
     """Records the losses that are due."""
 
     name = "inactivity"
-    every = 60 * SECOND
+    every = 60 * SECOND_MS
 
     async def run(self, now: int) -> str:
         lost = {live.name: await self._lose(live, now) for live in list(self.parts.catalog)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keepscore.lifecycle.definitions import Definitions
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 
 __all__ = ["Comparing"]
@@ -14,7 +14,7 @@ class Comparing(Job):
 
     name = "compare"
     for_leader = is_slow = False
-    patience = SECOND
+    patience = SECOND_MS
 
     def __init__(self, parts: JobParts, definitions: Definitions) -> None:
         super().__init__(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
 
@@ -13,7 +13,7 @@ class Pruning(Job):
     """Calls what removes them."""
 
     name = "prune"
-    every = 60 * SECOND
+    every = 60 * SECOND_MS
 
     def __init__(self, parts: JobParts, rebuilds: Rebuilds) -> None:
         super().__init__(parts)

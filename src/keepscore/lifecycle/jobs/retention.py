@@ -12,9 +12,9 @@ import asyncio
 from datetime import UTC, datetime
 
 from keepscore.domain.rollups import mark_of
-from keepscore.domain.windows import FOREVER
+from keepscore.domain.windows import FOREVER_MS
 from keepscore.lifecycle.archiving import bring_together
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.jobs.checkpoints import Checkpoints
 from keepscore.lifecycle.jobs.closing import ends_around
 from keepscore.lifecycle.parts import JobParts
@@ -29,7 +29,7 @@ from keepscore.storage.pace import Pace
 __all__ = ["Retention"]
 
 #: Milliseconds for which an opening is announced before it is made, where other processes take scores.
-ANNOUNCED_MS = 60 * SECOND
+ANNOUNCED_MS = 60 * SECOND_MS
 #: States of old openings that are removed at a time.
 CHUNK_STATES = 1000
 #: What is worth it: one in so many of the events whose month is over.
@@ -50,7 +50,7 @@ class Retention(Job):
     """Folds and drops events that are older than the configuration wants."""
 
     name = "drop events"
-    every = 3600 * SECOND
+    every = 3600 * SECOND_MS
 
     def __init__(self, parts: JobParts, defining: asyncio.Lock, checkpoints: Checkpoints) -> None:
         super().__init__(parts)
@@ -121,7 +121,7 @@ class Retention(Job):
         for window in live.board.periods:
             end, _ = ends_around(live.board, window, until)
             mark = await ledger.marks.get(closed_until(live.id, window)) or 0
-            if mark < end and (await ledger.events.first_time(live.id) or FOREVER) < end:
+            if mark < end and (await ledger.events.first_time(live.id) or FOREVER_MS) < end:
                 raise _Waits(f"its {window} windows are not all closed up to {said(end)}")
         for target in self.parts.catalog.rollups(live):
             if live.name in parts_that_expire(target):
@@ -179,7 +179,7 @@ class Retention(Job):
         ledger = self.parts.ledger
         known = await ledger.openings.current(board)
         if (known is None or known.received < until) and (await ledger.retention.count(board, 0, until, known))[0]:
-            opening = await ledger.openings.announce(board, FOREVER, until, now)
+            opening = await ledger.openings.announce(board, FOREVER_MS, until, now)
             await ledger.openings.finish(opening._replace(positions=await ledger.events.positions(board)), semantics_version)
 
     # -- events ---------------------------------------------------------------------------------------------------------

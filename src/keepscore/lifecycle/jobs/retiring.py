@@ -11,7 +11,7 @@ import secrets
 
 from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Board
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import ArchivedWindows, Catalog, LiveBoard, archived_windows
 from keepscore.storage.engines.base import Ranking
@@ -21,7 +21,7 @@ from keepscore.storage.ledgers.marks import ARCHIVED_VERSION, archived_ids
 __all__ = ["Retiring", "brings_back", "learn_archived"]
 
 #: Milliseconds after which a board is looked at again of which no window was closed.
-LOOK_EVERY_MS = 3600 * SECOND
+LOOK_EVERY_MS = 3600 * SECOND_MS
 #: What is remembered of the expiries that rankings have, in bytes.
 GIVEN_BYTES = 16 << 20
 

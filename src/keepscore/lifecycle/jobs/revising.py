@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from keepscore.domain.durations import text_of
 from keepscore.domain.results.standings import Revision
-from keepscore.domain.windows import FOREVER, span_of
+from keepscore.domain.windows import FOREVER_MS, span_of
 from keepscore.errors import InvalidField, NotKept, UnknownWindow, WindowOpen
 from keepscore.lifecycle.archiving import ArchiveRequest, Series, archive_folded, bring_together, folded_in
 from keepscore.lifecycle.jobs.closing import closes_at
@@ -20,7 +20,7 @@ from keepscore.writing.idempotency import Keep
 __all__ = ["RevisionRequest", "revise_window"]
 
 #: Bytes of a reason.
-MAX_REASON = 1000
+MAX_REASON_BYTES = 1000
 
 
 class RevisionRequest(NamedTuple):
@@ -35,11 +35,11 @@ async def revise_window(parts: JobParts, live: LiveBoard, wanted: RevisionReques
     """Archive a closed window again as the ledger has it now."""
     ledger = parts.ledger
     window, window_id, reason = wanted
-    if not reason.strip() or len(reason.encode("utf-8", "replace")) > MAX_REASON or "\0" in reason:
-        raise InvalidField(f"reason is empty, longer than {MAX_REASON} bytes or holds a NUL: say why the standings are corrected")
+    if not reason.strip() or len(reason.encode("utf-8", "replace")) > MAX_REASON_BYTES or "\0" in reason:
+        raise InvalidField(f"reason is empty, longer than {MAX_REASON_BYTES} bytes or holds a NUL: say why the standings are corrected")
     name = live.ranking(window, window_id, None, now)
     span = span_of(live.board, name.window, name.window_id)
-    if span.end == FOREVER or now < closes_at(live, span):
+    if span.end == FOREVER_MS or now < closes_at(live, span):
         raise WindowOpen(f"the {span.window} window {span.id} of board {live.name!r} is not closed yet: there is nothing to correct")
     opening = await ledger.openings.current(live.id) if not live.board.is_rollup else None
     if opening is not None and span.end <= opening.at:

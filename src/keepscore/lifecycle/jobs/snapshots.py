@@ -5,7 +5,7 @@ from __future__ import annotations
 from keepscore.domain.schedules import last_moment
 from keepscore.domain.windows import span_at
 from keepscore.lifecycle.archiving import ArchiveRequest, Series, archive_snapshot, bring_together
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.ledgers.marks import snapshot_taken
@@ -14,7 +14,7 @@ from keepscore.storage.ledgers.slots import Slot
 __all__ = ["ScheduledSnapshots"]
 
 #: A snapshot that is taken later than this is one of the moment when it is taken, and says so.
-LATE = 300 * SECOND
+LATE_MS = 300 * SECOND_MS
 
 
 class ScheduledSnapshots(Job):
@@ -51,7 +51,7 @@ class ScheduledSnapshots(Job):
         last = 0 if moment is None else await self._last(live, window)
         if moment is None or moment <= last:
             return False
-        needs_restate = now - moment > LATE
+        needs_restate = now - moment > LATE_MS
         if needs_restate and not last and not made_up:
             # The schedule is younger than its last moment, as far as anybody knows: it begins with the next.
             return False
@@ -74,7 +74,7 @@ class ScheduledSnapshots(Job):
         return found
 
     def _last_moment(self, live: LiveBoard, window: str, schedule: str, now: int) -> int | None:
-        name, minute = (live.id, live.version, window), now // (60 * SECOND)
+        name, minute = (live.id, live.version, window), now // (60 * SECOND_MS)
         known = self._moments.get(name)
         if known is None or known[0] != minute:
             known = self._moments[name] = minute, last_moment(live.board, schedule, now)

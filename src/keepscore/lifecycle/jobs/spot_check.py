@@ -7,7 +7,7 @@ import random
 from contextlib import suppress
 
 from keepscore.errors import KeyTaken, RankingLost
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.verify import Comparison
 from keepscore.projection.live_boards import LiveBoard
@@ -17,7 +17,7 @@ from keepscore.storage.engines.base import Ranking
 __all__ = ["SpotCheck"]
 
 #: Rankings of a board, and players of each, that are looked at.
-RANKINGS, PLAYERS = 5, 20
+RANKINGS, SAMPLE_PLAYERS = 5, 20
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class SpotCheck(Job):
     """Compares a sample of players with the fold of their events, and repairs those who differ. What is lost is made anew."""
 
     name = "verify"
-    every = 3600 * SECOND
+    every = 3600 * SECOND_MS
 
     def __init__(self, parts: JobParts) -> None:
         super().__init__(parts)
@@ -69,7 +69,7 @@ class SpotCheck(Job):
 
     async def _players(self, ranking: Ranking) -> list[str]:
         total = await self.parts.engine.count(ranking, None, None)
-        places = sorted({0, *(self._dice.randrange(total) for _ in range(PLAYERS - 1))}) if total else []
+        places = sorted({0, *(self._dice.randrange(total) for _ in range(SAMPLE_PLAYERS - 1))}) if total else []
         pages = [await self.parts.engine.page(ranking, place, 1) for place in places]
         return [page.rows[0].player for page in pages if page.rows]
 

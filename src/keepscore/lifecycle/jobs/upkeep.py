@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keepscore.lifecycle.definitions import Definitions
-from keepscore.lifecycle.jobs.base import SECOND, Job
+from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.reading.names import Names
 
@@ -15,7 +15,7 @@ class Refreshing(Job):
 
     name = "refresh"
     for_leader = is_slow = False
-    patience = SECOND
+    patience = SECOND_MS
 
     def __init__(self, parts: JobParts, definitions: Definitions, names: Names) -> None:
         super().__init__(parts)
@@ -37,7 +37,7 @@ class CatchingUp(Job):
 
     name = "catch up"
     for_leader = is_slow = False
-    patience = SECOND
+    patience = SECOND_MS
     #: Whether ledger and engine were together when it was looked last.
     together = True
 
@@ -53,11 +53,11 @@ class Expiry(Job):
 
     name = "expire"
     for_leader = is_slow = False
-    patience = SECOND
+    patience = SECOND_MS
 
     def __init__(self, parts: JobParts) -> None:
         super().__init__(parts)
-        self.every = 60 * SECOND if parts.is_shared else SECOND
+        self.every = 60 * SECOND_MS if parts.is_shared else SECOND_MS
 
     async def run(self, now: int) -> str:
         await self.parts.engine.expire(now)
@@ -69,7 +69,7 @@ class Rotating(Job):
 
     name = "rotate"
     is_slow = False
-    patience = SECOND
+    patience = SECOND_MS
 
     async def run(self, now: int) -> str:
         await self.parts.engine.rotate()

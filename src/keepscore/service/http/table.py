@@ -28,7 +28,7 @@ SCOPES: tuple[str, ...] = get_args(Access)
 COSTS: tuple[str, ...] = get_args(Cost)
 
 #: The most bytes of a body, unless a route takes more.
-MAX_BODY = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 #: Paths that are remembered, in bytes; and about what each takes beside its text.
 WAYS_BYTES, WAY_BYTES = 4 << 20, 400
 
@@ -64,7 +64,7 @@ class Route(NamedTuple):
     body: Any = NoBody
     #: Structs of the answers by status, for the API's description.
     answers: Mapping[int, Any] = MappingProxyType({})
-    max_body: int = MAX_BODY
+    max_body: int = MAX_BODY_BYTES
     #: For the API's description. A route without a tag is not part of the API.
     tag: str = ""
     description: str = ""

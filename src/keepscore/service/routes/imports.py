@@ -10,7 +10,7 @@ from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQu
 from keepscore.service.routes.boards import entries_of, replay_headers, status_of
 from keepscore.service.routes.bodies import ImportBody, ImportsQuery
 from keepscore.service.routes.declarations import BOARD
-from keepscore.service.routes.ranking_table import MAX_BATCH_BODY
+from keepscore.service.routes.ranking_table import MAX_BATCH_BODY_BYTES
 
 __all__ = ["ImportRoutes"]
 
@@ -51,7 +51,7 @@ class ImportRoutes:
                 cost="heavy",
                 body=ImportBody,
                 answers={200: ImportReceipt, 202: ImportReceipt},
-                max_body=MAX_BATCH_BODY,
+                max_body=MAX_BATCH_BODY_BYTES,
                 tag="Scores",
                 description="`keepscore import` uses it. A part is known by what it holds, and each of `keys` by itself: sent again, they "
                 "count once, for as long as the ledger exists. Scores count in closed windows, too.",

@@ -19,10 +19,10 @@ from keepscore.service.routes.bodies import (
 )
 from keepscore.service.routes.declarations import BOARD, board_read
 
-__all__ = ["MAX_BATCH_BODY", "ranking_routes"]
+__all__ = ["MAX_BATCH_BODY_BYTES", "ranking_routes"]
 
 #: Bytes of a batch.
-MAX_BATCH_BODY = 8 << 20
+MAX_BATCH_BODY_BYTES = 8 << 20
 
 
 def ranking_routes(api: Api) -> list[Route]:
@@ -75,7 +75,7 @@ def _submissions(api: Api) -> list[Route]:
             query=BatchQuery,
             body=BatchBody,
             answers={200: answers.BatchReceipt, 202: answers.BatchReceipt},
-            max_body=MAX_BATCH_BODY,
+            max_body=MAX_BATCH_BODY_BYTES,
             tag="Scores",
             description="Each entry is checked by itself: bad ones are listed in `rejected`, and the others count.",
             example=Example({"results": True}, {"scores": [{"player_id": "ada", "score": 1500}, {"player_id": "bruno", "score": 1450}]}),

@@ -13,13 +13,13 @@ import msgspec
 from keepscore.domain.board_fields import BOUNDS, NAME_PATTERN, SEGMENT_PATTERN, RankKind, WindowName
 from keepscore.domain.boards import MAX_SCORE
 from keepscore.domain.imports import KEY_PATTERN
-from keepscore.domain.values import MAX_ID, TEXT_PATTERN
+from keepscore.domain.values import MAX_ID_BYTES, TEXT_PATTERN
 from keepscore.reading.history import MAX_BOARD_EVENTS, MAX_EVENTS, MAX_WINDOWS
 from keepscore.reading.reader import MAX_AROUND, MAX_LOOKUP
 from keepscore.reading.snapshots import MAX_SNAPSHOT_ID
 from keepscore.reading.view import MAX_LIMIT, MAX_OFFSET, MAX_RANK
 from keepscore.writing.batches import MAX_BATCH
-from keepscore.writing.checks import MAX_SEGMENT
+from keepscore.writing.checks import MAX_SEGMENT_BYTES
 
 __all__ = [
     "PATHS",
@@ -60,7 +60,7 @@ def _from_to(least: int, most: int) -> msgspec.Meta:
     return _meta(minimum=least, maximum=most)
 
 
-TEXT = {"minLength": 1, "maxLength": MAX_ID, "pattern": _whole(TEXT_PATTERN)}
+TEXT = {"minLength": 1, "maxLength": MAX_ID_BYTES, "pattern": _whole(TEXT_PATTERN)}
 _BOARD_NAME = BOUNDS["Board.name"]
 _BOARD = {"type": "string", "minLength": _BOARD_NAME.least, "maxLength": _BOARD_NAME.most, "pattern": _whole(NAME_PATTERN)}
 SCORE_RANGE = {"minimum": -MAX_SCORE, "maximum": MAX_SCORE}
@@ -76,7 +76,7 @@ NumberField = Annotated[msgspec.Raw, _meta(type="number", **SCORE_RANGE)]
 #: One end of a range of scores.
 ScoreBound = msgspec.Meta(extra_json_schema=SCORE_RANGE)
 #: The value of a segment.
-Region = Annotated[str, _meta(minLength=1, maxLength=MAX_SEGMENT)]
+Region = Annotated[str, _meta(minLength=1, maxLength=MAX_SEGMENT_BYTES)]
 SegmentFields = Annotated[
     dict[str, Region], _meta(propertyNames={"pattern": _whole(SEGMENT_PATTERN)}, maxProperties=BOUNDS["Board.segments"].most)
 ]

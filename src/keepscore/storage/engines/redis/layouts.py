@@ -48,10 +48,10 @@ LONG_CALL_S = 60.0
 LayoutKind = Literal["plain", "composite", "timed"]
 
 #: The moment up to which `all_time` rankings tell times apart in a composite: 2100-01-01.
-HORIZON = 4_102_444_800_000
+HORIZON_MS = 4_102_444_800_000
 #: The longest that a window of each kind lasts, in milliseconds, clocks that are put back included.
-_DAY = 86_400_000
-_LENGTHS = {"daily": 2 * _DAY, "weekly": 8 * _DAY, "monthly": 32 * _DAY, "yearly": 367 * _DAY, "all_time": HORIZON}
+_DAY_MS = 86_400_000
+_LENGTHS = {"daily": 2 * _DAY_MS, "weekly": 8 * _DAY_MS, "monthly": 32 * _DAY_MS, "yearly": 367 * _DAY_MS, "all_time": HORIZON_MS}
 
 
 class Layout(NamedTuple):
@@ -98,7 +98,7 @@ def _length(board: Board, window: str) -> int:
         return _LENGTHS[window]
     if board.season is None:
         # Nobody knows how long the longest season of a cron expression is.
-        return HORIZON
+        return HORIZON_MS
     start, end = (round(moment.timestamp() * 1000) for moment in board.season)
     return end - start
 

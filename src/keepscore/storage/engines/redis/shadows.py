@@ -33,7 +33,7 @@ from keepscore.storage.engines.redis.loading import Loader
 __all__ = ["Shadows"]
 
 #: Milliseconds for which a shadow stays that nobody fills any more.
-SHADOW_TTL = 3_600_000
+SHADOW_TTL_MS = 3_600_000
 #: Members that are compared at a time.
 CHUNK_MEMBERS = 5000
 #: How often a step is tried that others may come in between.
@@ -64,7 +64,7 @@ class Shadows:
 
     async def _fill(self, shadow: KnownBoard, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int) -> None:
         rankings: dict[Ranking, RankingKeys] = {}
-        loader = Loader(self._client, shadow.watermarks, shadow.listed, SHADOW_TTL)
+        loader = Loader(self._client, shadow.watermarks, shadow.listed, SHADOW_TTL_MS)
         try:
             async for ranking, expiry, rows, _, again in states:
                 keys = rankings.get(ranking)
@@ -84,7 +84,7 @@ class Shadows:
         await self._client.command("HSET", shadow.watermarks, "epoch", shadow.epoch, *watermarks)
         await self._client.command("HSET", shadow.listed, "", "")
         for key in (shadow.watermarks, shadow.listed):
-            await self._client.command("PEXPIRE", key, SHADOW_TTL)
+            await self._client.command("PEXPIRE", key, SHADOW_TTL_MS)
 
     async def _drop(self, shadow: KnownBoard) -> None:
         # Where Redis does not answer, it drops it by itself later.

@@ -30,9 +30,9 @@ LONG_CALL_DEADLINES = 6.0
 #: Connections of one process that read.
 READERS = 4
 #: Seconds to connect.
-CONNECT = 5.0
+CONNECT_S = 5.0
 #: Milliseconds in which the server has to end a connection that is no longer used.
-ENDING = 3000
+ENDING_MS = 3000
 #: The oldest PostgreSQL that will do: `pg_terminate_backend` waits.
 OLDEST_VERSION = 14
 #: The advisory lock of those who use the ledger: one alone, or several that share it.
@@ -78,7 +78,7 @@ class Connections(Identity):
             self._pool = await asyncpg.create_pool(self.address.dsn, **options, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        return {"timeout": min(CONNECT, self.address.deadline), "server_settings": {"application_name": self._name}}
+        return {"timeout": min(CONNECT_S, self.address.deadline), "server_settings": {"application_name": self._name}}
 
     async def close(self) -> None:
         """Let go of everything."""
@@ -86,7 +86,7 @@ class Connections(Identity):
             if self._writing is not None:
                 connection, self._writing = self._writing, None
                 try:
-                    async with _deadline(connection, CONNECT):
+                    async with _deadline(connection, CONNECT_S):
                         # By name, since the server may notice the end of a connection only a little later.
                         await connection.execute(self.queries["let_go"])
                         await connection.close()
@@ -94,7 +94,7 @@ class Connections(Identity):
                     connection.terminate()
         if self._pool is not None:
             try:
-                await asyncio.wait_for(self._pool.close(), CONNECT)
+                await asyncio.wait_for(self._pool.close(), CONNECT_S)
             except Exception:
                 self._pool.terminate()
             self._pool = None
@@ -111,7 +111,7 @@ class Connections(Identity):
                     rows: list[Any] = await connection.fetch(self.queries[query], *args)
                     return rows
             finally:
-                await self._pool.release(connection, timeout=CONNECT)
+                await self._pool.release(connection, timeout=CONNECT_S)
 
     async def aside(self, work: Callable[[Any], Awaitable[T]], patience: float) -> T:
         """Return what `work` gives in one transaction on a connection that reads: it takes long, and submissions do not wait for it."""
@@ -122,7 +122,7 @@ class Connections(Identity):
                 async with _deadline(connection, seconds), connection.transaction():
                     return await work(connection)
             finally:
-                await self._pool.release(connection, timeout=CONNECT)
+                await self._pool.release(connection, timeout=CONNECT_S)
 
     async def write(self, work: Callable[[Any], Awaitable[T]], patience: float = 1.0) -> T:
         """Return what `work` gives with the connection that holds the lock. One after the other."""
@@ -193,7 +193,7 @@ class Connections(Identity):
 
     async def _take_over(self, connection: Any) -> None:
         if self._process is not None:
-            ended = await connection.fetchval(self.queries["end_connection"], self._process, self._name, ENDING)
+            ended = await connection.fetchval(self.queries["end_connection"], self._process, self._name, ENDING_MS)
             if ended is False:
                 raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} has not ended what was under way: try again")
         await connection.execute(self.queries["be_durable"])

@@ -27,7 +27,7 @@ from keepscore.storage.ledgers.sqlite.work_thread import WorkThread
 __all__ = ["SqliteConnections", "transaction"]
 
 #: Seconds that a write waits for another process's.
-BUSY = 20.0
+BUSY_S = 20.0
 #: Page cache of the connection that writes, in KiB: checkpoints touch pages all over the standings. It fills up with keyed writes.
 WRITING_CACHE_KIB = 32_768
 #: The same of each other connection.
@@ -163,7 +163,7 @@ class SqliteConnections(Identity):
 
     def _connect(self, cache_kib: int) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=BUSY, isolation_level=None, check_same_thread=False, cached_statements=MAX_INSERT + 50
+            self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=MAX_INSERT + 50
         )
         try:
             # Before anything is changed: it may be somebody else's.

@@ -18,11 +18,11 @@ from keepscore.storage.ledgers.sqlite.inserts import insert
 __all__ = ["QuickInserts"]
 
 #: Seconds that a commit may take which everybody else waits for.
-QUICK = 0.004
+QUICK_S = 0.004
 #: Groups that the thread takes after one that took longer.
-AFTER_SLOW = 200
+AFTER_SLOW_GROUPS = 200
 #: Groups after which the thread takes one, and moves the write-ahead log if that is long enough.
-IN_A_ROW = 500
+IN_A_ROW_GROUPS = 500
 
 
 class QuickInserts:
@@ -49,8 +49,8 @@ class QuickInserts:
                 return False
             raise
         self._done += 1
-        if time.perf_counter() - begun > QUICK:
-            self._skipped = AFTER_SLOW
-        elif self._done % IN_A_ROW == 0:
+        if time.perf_counter() - begun > QUICK_S:
+            self._skipped = AFTER_SLOW_GROUPS
+        elif self._done % IN_A_ROW_GROUPS == 0:
             self._skipped = 1
         return True
