@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from keepscore.access.api_keys import hash_of, new_key
 from keepscore.access.player_tokens import DEFAULT_TTL, TokenClaims, signed_token, ttl_ms_of
@@ -28,6 +29,15 @@ def state_of(key: KeyRecord, now: int) -> KeyState:
     return "revoked" if key.revoked is not None else "expired" if key.expires is not None and key.expires <= now else "active"
 
 
+class _Grant(NamedTuple):
+    """What a new key may do, on which boards, and until when (milliseconds; None: without end)."""
+
+    name: str
+    scope: str
+    boards: tuple[str, ...]
+    expires: int | None
+
+
 class Keys:
     """The API keys of a ledger."""
 
@@ -45,7 +55,7 @@ class Keys:
         """
         now = self._clock()
         check_text("name", name, InvalidField)
-        return await self._add(name, check_scope(scope), check_patterns(boards), _expiry(expires, now), now)
+        return await self._add(_Grant(name, check_scope(scope), check_patterns(boards), _expiry(expires, now)), now)
 
     async def all(self) -> list[ApiKey]:
         """Return all API keys, without their secrets, the oldest first."""
@@ -70,7 +80,7 @@ class Keys:
         if ends > now + MAX_OVERLAP_MS:
             raise InvalidField(f"overlap = {overlap!r} is longer than 90d: for how long both keys can be used")
         expires = None if old.expires is None else now + (old.expires - old.created)
-        return await self._add(old.name, old.scope, old.boards, expires, now, old, ends)
+        return await self._add(_Grant(old.name, old.scope, old.boards, expires), now, old, ends)
 
     async def token(self, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = DEFAULT_TTL) -> PlayerToken:
         """Return a token for a player, signed with the latest key that can submit."""
@@ -101,16 +111,8 @@ class Keys:
             raise KeyEnded(f"key {key_id} is {state}: create another one")
         return key
 
-    async def _add(
-        self,
-        name: str,
-        scope: str,
-        boards: tuple[str, ...],
-        expires: int | None,
-        now: int,
-        old: KeyRecord | None = None,
-        ends: int | None = None,
-    ) -> NewKey:
+    async def _add(self, grant: _Grant, now: int, old: KeyRecord | None = None, ends: int | None = None) -> NewKey:
+        name, scope, boards, expires = grant
         key = new_key(self._environment)
         record = KeyRecord(key.id, name, scope, boards, hash_of(key.text), now, expires, replaces=None if old is None else old.id)
         await self._ledger.keys.add(record, ends)

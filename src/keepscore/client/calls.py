@@ -18,9 +18,11 @@ from keepscore.domain.results.standings import BoardInfo, Deleted, encode
 from keepscore.errors import InvalidField
 
 __all__ = [
+    "NO_KEY",
     "Call",
     "Decode",
     "HttpAnswer",
+    "RequestKey",
     "board_of",
     "boards_of",
     "change",
@@ -77,6 +79,21 @@ class Call(Generic[T]):
         return self.key is not None or self.key_in_body or not (self.is_change or self.is_long)
 
 
+class RequestKey(NamedTuple):
+    """How a change gets its idempotency key. Without a text, the client creates one where the service takes it."""
+
+    text: str | None = None
+    #: Whether the body has the key, or keys of its parts.
+    in_body: bool = False
+    is_taken: bool = True
+    #: Whether the service can take the change without its key while the ledger is away.
+    may_spool: bool = False
+
+
+NEW_KEY = RequestKey()
+NO_KEY = RequestKey(is_taken=False)
+
+
 def read(
     decode: Decode[T], *path: str, query: Mapping[str, Any] | None = None, body: object = None, is_long: bool = False, under: str = "/v1"
 ) -> Call[T]:
@@ -91,15 +108,13 @@ def change(
     *path: str,
     query: Mapping[str, Any] | None = None,
     body: object = None,
-    key: str | None = None,
-    key_in_body: bool = False,
-    takes_key: bool = True,
-    may_spool: bool = False,
+    key: RequestKey = NEW_KEY,
     is_long: bool = False,
 ) -> Call[T]:
-    """Build a request that changes something. Where no key is given and the service takes one, it gets a key of its own."""
-    if key is not None and not key_in_body:
-        _check_header_key(key)
+    """Build a request that changes something."""
+    if key.text is not None and not key.in_body:
+        _check_header_key(key.text)
+    is_new = key.text is None and not key.in_body
     return Call(
         method=method,
         target="/v1" + _target(path, query),
@@ -107,9 +122,9 @@ def change(
         body=_body(body),
         is_change=True,
         is_long=is_long,
-        key=uuid.uuid4().hex if key is None and takes_key and not key_in_body else key,
-        key_in_body=key_in_body,
-        may_spool=may_spool and key is None and not key_in_body,
+        key=uuid.uuid4().hex if is_new and key.is_taken else key.text,
+        key_in_body=key.in_body,
+        may_spool=key.may_spool and is_new,
     )
 
 

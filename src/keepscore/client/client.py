@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from keepscore.client.batches import BatchCall, sendable
-from keepscore.client.calls import Call, change, decoder, read, reasons_of, view_of
+from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.keys import Keys
 from keepscore.client.moderation import Moderation
 from keepscore.client.namespaces import Administration, History, Players
@@ -131,9 +131,7 @@ class Client(Sender):
             *(batch.receipt(BatchReceipt), "POST", *path),
             query=query,
             body=batch.body,
-            key=idempotency_key,
-            key_in_body=batch.has_keys and idempotency_key is None,
-            may_spool=True,
+            key=RequestKey(idempotency_key, in_body=batch.has_keys and idempotency_key is None, may_spool=True),
         )
         return await self._call(call)
 
@@ -240,4 +238,4 @@ class Client(Sender):
 
 def _submission(board: str, route: str, fields: dict[str, Any], metadata: Any, key: str | None) -> Call[Receipt]:
     body = {**fields, "metadata": metadata, "idempotency_key": key}
-    return change(decoder(Receipt), "POST", "boards", board, route, body=body, key=key, key_in_body=key is not None, may_spool=True)
+    return change(decoder(Receipt), "POST", "boards", board, route, body=body, key=RequestKey(key, in_body=key is not None, may_spool=True))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from keepscore.client.batches import BatchCall
-from keepscore.client.calls import board_of, boards_of, change, decoder, deleted, parts_of, read, view_of
+from keepscore.client.calls import NO_KEY, RequestKey, board_of, boards_of, change, decoder, deleted, parts_of, read, view_of
 from keepscore.client.sending import Send
 from keepscore.domain.boards import Board
 from keepscore.domain.imports import ImportReceipt, NewPart, Part
@@ -103,7 +103,7 @@ class Players:
 
     async def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
         """Give a player a name to show."""
-        return await self._call(change(decoder(Profile), "PUT", "players", player_id, body={"name": name}, key=idempotency_key))
+        return await self._call(change(decoder(Profile), "PUT", "players", player_id, body={"name": name}, key=RequestKey(idempotency_key)))
 
     async def profile(self, player_id: str) -> Profile:
         """Return what is known of a player beside the scores."""
@@ -134,7 +134,9 @@ class Administration:
         first, VersionConflict is raised.
         """
         query, body = {"confirm": confirm or None}, {**board.to_dict(), "version": version}
-        return await self._call(change(board_of, "PUT", "boards", board.name, query=query, body=body, key=idempotency_key, is_long=True))
+        return await self._call(
+            change(board_of, "PUT", "boards", board.name, query=query, body=body, key=RequestKey(idempotency_key), is_long=True)
+        )
 
     async def change_board(
         self,
@@ -150,36 +152,40 @@ class Administration:
         What `put_board` says of confirmation and versions holds here, too.
         """
         query, body = {"confirm": confirm or None}, {**fields, "version": version}
-        return await self._call(change(board_of, "PATCH", "boards", name, query=query, body=body, key=idempotency_key, is_long=True))
+        return await self._call(
+            change(board_of, "PATCH", "boards", name, query=query, body=body, key=RequestKey(idempotency_key), is_long=True)
+        )
 
     async def delete_board(self, name: str, *, idempotency_key: str | None = None) -> Deleted:
         """Delete a board. Its events stay in the ledger; a new board of that name starts empty."""
-        return await self._call(change(deleted(name), "DELETE", "boards", name, key=idempotency_key))
+        return await self._call(change(deleted(name), "DELETE", "boards", name, key=RequestKey(idempotency_key)))
 
     async def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
         """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
-        return await self._call(change(decoder(Reset), "POST", "boards", board, "reset", key=idempotency_key, is_long=True))
+        return await self._call(change(decoder(Reset), "POST", "boards", board, "reset", key=RequestKey(idempotency_key), is_long=True))
 
     async def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
         """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
-        return await self._call(change(decoder(Reset), "POST", "boards", board, "reset", "undo", key=idempotency_key, is_long=True))
+        return await self._call(
+            change(decoder(Reset), "POST", "boards", board, "reset", "undo", key=RequestKey(idempotency_key), is_long=True)
+        )
 
     async def verify(self, board: str, *, repair: bool = False) -> Verification:
         """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
         path, query = ("boards", board, "verify"), {"repair": repair}
-        return await self._call(change(decoder(Verification), "POST", *path, query=query, takes_key=False, is_long=True))
+        return await self._call(change(decoder(Verification), "POST", *path, query=query, key=NO_KEY, is_long=True))
 
     async def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
         """Rebuild the rankings of a board from all of its events. Readers see the old ones until it finishes.
 
         The service does not tell how far it is: `progress` is not called.
         """
-        return await self._call(change(decoder(Rebuild), "POST", "boards", board, "rebuild", takes_key=False, is_long=True))
+        return await self._call(change(decoder(Rebuild), "POST", "boards", board, "rebuild", key=NO_KEY, is_long=True))
 
     async def revise(self, board: str, window: str, window_id: str, reason: str, *, idempotency_key: str | None = None) -> Revision:
         """Correct the final standings of a closed window: they are archived again, as the next revision, with a note in the audit."""
         path, body = ("boards", board, "windows", window, window_id, "revise"), {"reason": reason}
-        return await self._call(change(decoder(Revision), "POST", *path, body=body, key=idempotency_key, is_long=True))
+        return await self._call(change(decoder(Revision), "POST", *path, body=body, key=RequestKey(idempotency_key), is_long=True))
 
     async def keeper_status(self) -> KeeperStatus:
         """Return the jobs of the keeper: when each ran and runs next, and what became of it."""
@@ -187,7 +193,7 @@ class Administration:
 
     async def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
         """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
-        return await self._call(change(decoder(KeeperRun), "POST", "keeper", "run", body={"now": now}, takes_key=False, is_long=True))
+        return await self._call(change(decoder(KeeperRun), "POST", "keeper", "run", body={"now": now}, key=NO_KEY, is_long=True))
 
     async def import_scores(
         self, board: str, entries: Sequence[Entry | KeepscoreError], *, part: NewPart | None = None, keys: Sequence[str] = ()
@@ -195,7 +201,9 @@ class Administration:
         """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
         batch = BatchCall(entries)
         body = {**batch.body, "part": part, "keys": keys}
-        return await self._call(change(batch.receipt(ImportReceipt), "POST", "boards", board, "imports", body=body, key_in_body=True))
+        return await self._call(
+            change(batch.receipt(ImportReceipt), "POST", "boards", board, "imports", body=body, key=RequestKey(in_body=True))
+        )
 
     async def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
         """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from keepscore.client.batches import BatchCall, sendable
-from keepscore.client.calls import Call, change, decoder, read, reasons_of, view_of
+from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.sync_keys import SyncKeys
 from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
@@ -134,9 +134,7 @@ class SyncClient(SyncSender):
             *(batch.receipt(BatchReceipt), "POST", *path),
             query=query,
             body=batch.body,
-            key=idempotency_key,
-            key_in_body=batch.has_keys and idempotency_key is None,
-            may_spool=True,
+            key=RequestKey(idempotency_key, in_body=batch.has_keys and idempotency_key is None, may_spool=True),
         )
         return self._call(call)
 
@@ -243,4 +241,4 @@ class SyncClient(SyncSender):
 
 def _submission(board: str, route: str, fields: dict[str, Any], metadata: Any, key: str | None) -> Call[Receipt]:
     body = {**fields, "metadata": metadata, "idempotency_key": key}
-    return change(decoder(Receipt), "POST", "boards", board, route, body=body, key=key, key_in_body=key is not None, may_spool=True)
+    return change(decoder(Receipt), "POST", "boards", board, route, body=body, key=RequestKey(key, in_body=key is not None, may_spool=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from keepscore.client.calls import change, decoder, keys_of, nothing, read
+from keepscore.client.calls import NO_KEY, change, decoder, keys_of, nothing, read
 from keepscore.client.sync_sending import SyncSend
 from keepscore.domain.results.access import ApiKey, NewKey, PlayerToken
 
@@ -30,7 +30,7 @@ class SyncKeys:
         `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
         """
         body = {"name": name, "scope": scope, "boards": boards, "expires": expires}
-        return self._call(change(decoder(NewKey), "POST", "keys", body=body, takes_key=False))
+        return self._call(change(decoder(NewKey), "POST", "keys", body=body, key=NO_KEY))
 
     def all(self) -> list[ApiKey]:
         """Return all API keys, without their secrets, the oldest first."""
@@ -38,11 +38,11 @@ class SyncKeys:
 
     def revoke(self, key_id: str) -> None:
         """End an API key, and all player tokens that it signed, within a second on every worker."""
-        return self._call(change(nothing, "DELETE", "keys", key_id, takes_key=False))
+        return self._call(change(nothing, "DELETE", "keys", key_id, key=NO_KEY))
 
     def rotate(self, key_id: str, *, overlap: str = "24h") -> NewKey:
         """Create a key in the place of another, which can be used for a while longer, its `overlap`."""
-        return self._call(change(decoder(NewKey), "POST", "keys", key_id, "rotate", query={"overlap": overlap}, takes_key=False))
+        return self._call(change(decoder(NewKey), "POST", "keys", key_id, "rotate", query={"overlap": overlap}, key=NO_KEY))
 
     def token(self, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = "15m") -> PlayerToken:
         """Return a token for a player, signed with the key of this client."""

@@ -19,7 +19,7 @@ from keepscore.client import Client, SyncClient, namespaces, sync_keys, sync_mod
 from keepscore.client import keys as client_keys
 from keepscore.client import moderation as client_moderation
 from keepscore.client.batches import BatchCall
-from keepscore.client.calls import Call, change, decoder, read
+from keepscore.client.calls import NO_KEY, Call, RequestKey, change, decoder, read
 from keepscore.client.outcomes import HttpAnswer, Patience, Pause, Tries, error_of
 from keepscore.domain.results.standings import Receipt
 from keepscore.errors import AnswerLost, ConfigError, InvalidField, InvalidScore, LedgerAway, ServiceError, ServiceUnreachable
@@ -78,7 +78,7 @@ def test_the_client_has_the_methods_of_the_library(library: type, client: type) 
 
 
 def submission(**fields: Any) -> Call[Receipt]:
-    return change(decoder(Receipt), "POST", "boards", "b", "scores", body={"player_id": "p"}, **fields)
+    return change(decoder(Receipt), "POST", "boards", "b", "scores", body={"player_id": "p"}, key=RequestKey(**fields))
 
 
 def problem(error: KeepscoreError, **headers: str) -> HttpAnswer:
@@ -185,7 +185,7 @@ def test_where_one_try_may_have_been_done_the_last_error_says_so() -> None:
 
 
 def test_what_is_long_and_has_no_key_is_not_sent_again_while_it_may_be_under_way() -> None:
-    rebuild = change(decoder(Receipt), "POST", "boards", "b", "rebuild", takes_key=False, is_long=True)
+    rebuild = change(decoder(Receipt), "POST", "boards", "b", "rebuild", key=NO_KEY, is_long=True)
     for outcome in (AnswerLost("cut"), HttpAnswer(504, {}, b""), HttpAnswer(502, {}, b"")):
         with pytest.raises(AnswerLost, match="not known") as found:
             Tries(rebuild, PATIENCE, 0).judge(outcome, 1)
@@ -211,7 +211,7 @@ def test_while_the_ledger_is_away_a_submission_goes_once_without_a_key() -> None
     for error in (errors.LedgerUnavailable("unknown"), LedgerAway("away")):
         assert doubtful.judge(problem(error), 1) != Pause(0)
         assert doubtful.header_key is not None
-    given = Tries(submission(may_spool=True, key="mine"), PATIENCE, 0)
+    given = Tries(submission(text="mine", may_spool=True), PATIENCE, 0)
     assert given.judge(problem(LedgerAway("away")), 1) != Pause(0)
     assert given.header_key == "mine"
 
@@ -236,7 +236,7 @@ def test_what_json_cannot_tell_is_refused_before_it_is_sent(score: Any) -> None:
             change(decoder(Receipt), "POST", "boards", **call)
     for key in ("", "ü", "a\nb", " a"):
         with pytest.raises(InvalidField, match="idempotency_key"):
-            change(decoder(Receipt), "POST", "boards", key=key)
+            change(decoder(Receipt), "POST", "boards", key=RequestKey(key))
 
 
 @pytest.mark.parametrize(
