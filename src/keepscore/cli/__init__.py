@@ -1,4 +1,7 @@
-"""The command line. Commands talk to a running service, or use the ledger that the configuration names."""
+"""The command line. Commands talk to a running service, or use the ledger that the configuration names.
+
+May import every room; no room imports it. Start with `options` (how a command reaches boards) and `rankings`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error that Keepscore raises on purpose.
+"""Every error that Keepscore raises on purpose. Imports nothing of Keepscore; every room may import it. Start with this tree.
 
     KeepscoreError
     ├── BadInput                    what was sent cannot be taken
@@ -66,7 +66,7 @@
 
 The message says what was wrong, with the value, and what would be right. Status codes are decided at the edge, in one table
 (`service/http/problems.py`). `type` is stable: programs may compare it. The first two levels are in `base`, and each branch that goes
-deeper has a module.
+deeper has its own module.
 """
 
 from __future__ import annotations

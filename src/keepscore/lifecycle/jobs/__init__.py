@@ -1,1 +1,4 @@
-"""What the keeper does, one module for each job. Start with `base`."""
+"""The keeper's jobs, one module for each.
+
+They import `reading`, `writing` and below, as all of `lifecycle` does. Start with `base` (what a job is) and `closing` (the largest one).
+"""

@@ -1,1 +1,4 @@
-"""The routes of the API, one module for each part. Start with `boards`."""
+"""The routes of the API, one module for each part.
+
+They import `leaderboards` and `service.http`. Start with `boards`; `bodies` and `stated` say what requests may contain.
+"""

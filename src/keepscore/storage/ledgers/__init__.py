@@ -1,1 +1,4 @@
-"""Ledgers: `base.py` is the port, composed of roles in the files beside it; `sqlite/` and `postgres/` are its adapters, a file a role."""
+"""Ledgers: where events are recorded. `base.py` is the port, composed of the roles in the files beside it.
+
+The port imports `domain` only. `sqlite/` and `postgres/` are its adapters, with a file for each role. Start with `base.py` and `events.py`.
+"""
