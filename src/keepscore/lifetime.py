@@ -16,7 +16,7 @@ from keepscore.runtime import Runtime, RuntimeSettings, build_runtime
 from keepscore.storage.engines.base import RankingEngine
 from keepscore.storage.ledgers.base import Ledger
 
-__all__ = ["Connect", "Lifetime", "OpenedByCall"]
+__all__ = ["CLOSED", "Connect", "Lifetime", "OpenedByCall"]
 
 #: Makes a ledger and an engine that are not open yet.
 Connect = Callable[[], tuple[Ledger, RankingEngine]]

@@ -16,7 +16,7 @@ from keepscore.errors import InvalidField, InvalidTime, KeyEnded, UnknownKey
 from keepscore.projection.stores import Stores
 from keepscore.storage.ledgers.keys import KeyRecord
 
-__all__ = ["Keys", "state_of"]
+__all__ = ["DEFAULT_OVERLAP", "Keys", "state_of"]
 
 #: How long a key can be used beside the one that replaces it, where nobody says, and at most, in milliseconds.
 DEFAULT_OVERLAP, MAX_OVERLAP_MS = "24h", 90 * 86_400_000

@@ -14,7 +14,19 @@ from typing import Literal, get_args
 from keepscore.caches import ByteCache
 from keepscore.errors import Forbidden, InvalidField
 
-__all__ = ["ALL_BOARDS", "ANONYMOUS", "LEVELS", "OPEN", "SCOPES", "KeyScope", "Principal", "check_patterns", "check_scope", "matches"]
+__all__ = [
+    "ALL_BOARDS",
+    "ANONYMOUS",
+    "LEVELS",
+    "NEVER_MS",
+    "OPEN",
+    "SCOPES",
+    "KeyScope",
+    "Principal",
+    "check_patterns",
+    "check_scope",
+    "matches",
+]
 
 KeyScope = Literal["read", "submit", "moderate", "admin"]
 SCOPES: tuple[str, ...] = get_args(KeyScope)

@@ -43,6 +43,7 @@ __all__ = [
     "DECAY_FIELDS",
     "FIELDS",
     "MAX_SCORE",
+    "MEANING",
     "WINDOW_FIELDS",
     "Board",
     "Decay",

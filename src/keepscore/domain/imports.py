@@ -16,7 +16,19 @@ import msgspec
 
 from keepscore.domain.results.standings import BatchReceipt, Rejection, encode
 
-__all__ = ["KEY_PATTERN", "PART_ROWS", "FileDigest", "ImportReceipt", "NewPart", "Part", "as_text", "mended_key", "next_end", "row_digest"]
+__all__ = [
+    "DIGEST_BYTES",
+    "KEY_PATTERN",
+    "PART_ROWS",
+    "FileDigest",
+    "ImportReceipt",
+    "NewPart",
+    "Part",
+    "as_text",
+    "mended_key",
+    "next_end",
+    "row_digest",
+]
 
 #: Parts end at rows whose number is a multiple of this, and at the end of a file.
 PART_ROWS = 1000

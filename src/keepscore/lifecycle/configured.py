@@ -23,7 +23,7 @@ from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.boards import BoardRecord
 from keepscore.storage.ledgers.marks import configured as configured_mark
 
-__all__ = ["Noted", "in_effect", "note_configured", "noted_of", "with_resets"]
+__all__ = ["Noted", "digest_of", "host_of", "in_effect", "note_configured", "noted_of", "with_resets"]
 
 #: Hosts, and definitions, that are remembered of a board.
 MAX_HOSTS, MAX_DEFINITIONS = 100, 100

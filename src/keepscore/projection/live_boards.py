@@ -17,7 +17,17 @@ from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, Unknown
 from keepscore.storage.engines.base import Ranking, Update, made_update
 from keepscore.storage.ledgers.boards import BoardRecord
 
-__all__ = ["ArchivedWindows", "Catalog", "LiveBoard", "RankingRoute", "archived_windows", "check_links"]
+__all__ = [
+    "HOUR_MS",
+    "TARGETS_BYTES",
+    "ArchivedWindows",
+    "CalendarPosition",
+    "Catalog",
+    "LiveBoard",
+    "RankingRoute",
+    "archived_windows",
+    "check_links",
+]
 
 #: What is remembered of each board, in bytes: calendar positions, rankings of segment values, and rankings of roll-ups.
 POSITIONS_BYTES, SLICES_BYTES, TARGETS_BYTES = 4 << 20, 4 << 20, 1 << 20

@@ -15,7 +15,7 @@ from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.pace import Turns
 
-__all__ = ["fold_ledger", "restated", "restated_all"]
+__all__ = ["CHUNK_PLAYERS", "fold_ledger", "restated", "restated_all"]
 
 #: Players whose events are read at a time.
 CHUNK_PLAYERS = 500

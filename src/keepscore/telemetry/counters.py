@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = [
     "ALL",
+    "BOUNDS_SECONDS",
     "ENGINE_ERRORS",
     "HEALS",
     "JOB_FAILURES",

@@ -15,6 +15,7 @@ __all__ = [
     "BestPlace",
     "BoardEvent",
     "BoardEvents",
+    "Deleted",
     "Difference",
     "Discrepancy",
     "JobStatus",

@@ -23,7 +23,7 @@ from keepscore.storage.ledgers.marks import closed_until
 from keepscore.storage.ledgers.slots import Slot
 from keepscore.storage.pace import Pace
 
-__all__ = ["Closing", "closes_at"]
+__all__ = ["Closing", "closes_at", "ends_around"]
 
 #: Up to where windows are closed already, and the end of the last one that is due.
 ClosingRange = tuple[int, int]

@@ -44,6 +44,8 @@ __all__ = [
     "EntryBody",
     "EventsQuery",
     "HistoryQuery",
+    "ImportBody",
+    "ImportsQuery",
     "LookupBody",
     "NameBody",
     "PlayerQuery",

@@ -22,7 +22,7 @@ from keepscore.service.routes.bodies import number
 from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, PageCache
 from keepscore.service.routes.stated import AroundCount, NumberField, PageLimit, Region, TextField, Time
 
-__all__ = ["Compat"]
+__all__ = ["Compat", "Updated"]
 
 Type = Literal["global", "regional"]
 Period = Literal["daily", "weekly", "monthly", "all_time"]

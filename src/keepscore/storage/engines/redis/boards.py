@@ -19,7 +19,24 @@ from keepscore.storage.engines.redis.client import RedisClient, ScriptCall
 from keepscore.storage.engines.redis.layouts import LONG_CALL_S, RankingKeys, board_keys, companions, fingerprint, keys_of
 from keepscore.storage.engines.redis.live_windows import live_text
 
-__all__ = ["TAKEN", "KnownBoard", "KnownBoards", "ListEntry"]
+__all__ = [
+    "TAKEN",
+    "KnownBoard",
+    "KnownBoards",
+    "ListEntry",
+    "filled_rankings",
+    "index_scores",
+    "keys_in",
+    "list_of",
+    "present_ranking",
+    "present_rankings",
+    "rankings_in",
+    "sizes_of",
+    "somebody_elses",
+    "unlink",
+    "what_is_taken",
+    "wrong_type",
+]
 __all__ += [
     "filled_rankings",
     "index_scores",
