@@ -1,4 +1,4 @@
-"""What the README says was run, and every example: here they are run."""
+"""Commands, programs and examples in the README and in Getting started: all of them run."""
 
 import os
 import re
@@ -14,15 +14,16 @@ from tests.support.redis_servers import single
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+GETTING_STARTED = (ROOT / "docs/getting-started.md").read_text()
 BIN = Path(sys.executable).parent
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
-def commands() -> list[str]:
-    text = "\n".join(blocks("sh")).replace("\\\n", " ")
+def commands(page: str) -> list[str]:
+    text = "\n".join(blocks("sh", page)).replace("\\\n", " ")
     return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("make ")]
 
 
@@ -47,23 +48,24 @@ def test_the_readme_has_the_two_commands_first():
     assert all(f"\n{target}:" in makefile for target in ("run", "test", "lint", "bench"))
 
 
-def test_every_command_of_the_readme_works(demo):
+@pytest.mark.parametrize(("page", "least"), [(README, 15), (GETTING_STARTED, 6)], ids=["README", "getting started"])
+def test_every_command_works(demo, page, least):
     url, folder = demo
     environment = {**os.environ, "KEEPSCORE_URL": url}
-    assert len(commands()) > 15
-    for command in commands():
+    assert len(commands(page)) >= least
+    for command in commands(page):
         words = shlex.split(command.replace("http://127.0.0.1:8080", url))
         if words[0] == "curl":
             words[1:1] = ["--silent", "--show-error", "--fail-with-body"]
-        words = [str(BIN / "keepscore") if word == ".venv/bin/keepscore" else word for word in words]
+        words = [str(BIN / "keepscore") if word in (".venv/bin/keepscore", "keepscore") else word for word in words]
         words = [str(ROOT / word) if word.startswith("examples/") else word for word in words]
         done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         assert done.stdout or "--output" in command, command
 
 
-@pytest.mark.parametrize("code", blocks("python"))
-def test_the_python_of_the_readme_runs(code, tmp_path, demo):
+@pytest.mark.parametrize("code", blocks("python") + blocks("python", GETTING_STARTED))
+def test_every_program_runs(code, tmp_path, demo):
     code = code.replace("http://127.0.0.1:8080", demo[0])
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
