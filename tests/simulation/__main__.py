@@ -24,25 +24,27 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many schedules to run (default: 1000)")
     parser.add_argument("--from", type=int, default=1, dest="first", help="the first seed (default: 1)")
     parser.add_argument("--restoring", action="store_true", help="an older ledger comes back now and then")
+    parser.add_argument("--judging", action="store_true", help="a moderator voids events, and undoes that")
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.seeds)
-    return _replay(given.seed, given.restoring) if given.seed is not None else _run(seeds, given.restoring)
+    modes = {"restoring": given.restoring, "judging": given.judging}
+    return _replay(given.seed, modes) if given.seed is not None else _run(seeds, modes)
 
 
-def _replay(seed: int, restoring: bool) -> int:
-    verdict = run_schedule(seed, tracing=True, restoring=restoring)
+def _replay(seed: int, modes: dict[str, bool]) -> int:
+    verdict = run_schedule(seed, tracing=True, **modes)
     print("\n".join(verdict.trace))
     print(f"\nseed {seed}: {_told(verdict)}")
     return bool(verdict.objections)
 
 
-def _run(seeds: range, restoring: bool) -> int:
+def _run(seeds: range, modes: dict[str, bool]) -> int:
     failed: list[int] = []
     requests = acknowledged = crashes = 0
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True)) as progress:
         for seed in progress.track(seeds, description="schedules"):
-            verdict = run_schedule(seed, restoring=restoring)
+            verdict = run_schedule(seed, **modes)
             requests += verdict.requests
             acknowledged += verdict.acknowledged
             crashes += verdict.crashes

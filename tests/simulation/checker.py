@@ -18,13 +18,19 @@ __all__ = ["behind", "objections"]
 
 def behind(world: World) -> bool:
     """Whether engine or ledger lack something that the other has, or somebody is owed a restatement."""
-    if world.server.is_spooling or world.server.is_late() or "" in world.server.data.epochs.values():
+    if world.server.is_spooling or world.server.is_late() or "" in world.server.data.epochs.values() or _is_judging(world):
         return True
     for board, writer, last in world.database.execute("SELECT board, writer, max(n) FROM events GROUP BY board, writer"):
         found = world.server.engine._boards.get(board)
         if found is None or found.applied.get(writer, 0) != last:
             return True
     return _ahead(world)
+
+
+def _is_judging(world: World) -> bool:
+    """Whether a void was cut short, and is not finished yet."""
+    notes = world.database.execute("SELECT value FROM ledger WHERE name LIKE 'void:%'").fetchall()
+    return any(b'"applying"' in note or b'"undoing"' in note for (note,) in notes)
 
 
 def _ahead(world: World) -> bool:
@@ -51,7 +57,8 @@ async def objections(world: World, process: Process, requests: list[Request]) ->
 
 def _ledger(world: World, requests: list[Request]) -> list[str]:
     """I1, I2, I6: what was acknowledged is there once, what was refused is not, all else is there at most once."""
-    rows = world.database.execute("SELECT b.name, e.game_id FROM events e JOIN boards b ON b.id = e.board AND b.version = 1").fetchall()
+    sql = "SELECT b.name, e.game_id FROM events e JOIN boards b ON b.id = e.board AND b.version = 1 WHERE kind NOT IN ('void', 'restore')"
+    rows = world.database.execute(sql).fetchall()
     counts = Counter(rows)
     found = []
     for request in requests:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from keepscore.domain.results.standings import Receipt
 from keepscore.errors import KeepscoreError, Unavailable
 from tests.simulation.world import ConnectionLost, Process, World
 
-__all__ = ["Client", "Request"]
+__all__ = ["Client", "Request", "moderate"]
 
 
 #: How often something is sent that has to be taken.
@@ -140,6 +141,34 @@ def _told(answer: Receipt | Exception) -> str:
         spooled = " (spooled)" if answer.spooled is True else ""
         return f"score {answer.score} rank {'pending' if answer.pending is True else answer.rank}{replayed}{spooled}"
     return f"{type(answer).__name__} {answer}"
+
+
+async def moderate(world: World, dice: Random) -> None:
+    """Void events of players and games, and undo that, through any process."""
+    pace = dice.choice((0.02, 0.1, 0.5))
+    while True:
+        await asyncio.sleep(dice.random() * pace)
+        names = [name for (name,) in world.database.execute("SELECT name FROM ledger WHERE name LIKE 'void:%' ORDER BY name")]
+        living = world.living()
+        if not living:
+            continue
+        process, board = dice.choice(living), dice.choice(world.boards)
+        moderation = process.lb.moderation
+        if names and dice.random() < 0.4:
+            void_id = dice.choice(names).removeprefix("void:")
+            what, call = f"undo {void_id}", partial(moderation.undo, void_id, "no bot")
+        else:
+            fields = dice.choice(
+                ({"player_id": dice.choice(("ann", "bob", "cem"))}, {"game_id": f"{dice.choice('abc')}{dice.randrange(9)}"})
+            )
+            key = f"v{dice.randrange(3)}" if dice.random() < 0.3 else None
+            what, call = f"void {fields} on {board.name}", partial(moderation.void, board.name, "a bot", idempotency_key=key, **fields)
+        world.note(f"{process} ← {what}")
+        try:
+            answer = await process.do(call)
+        except (KeepscoreError, ConnectionLost) as exc:
+            answer = exc
+        world.note(f"{process} answers {what}: {answer}")
 
 
 class Client:

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from keepscore.writing.writer import WORTHWHILE_SUBMISSIONS
 from tests.simulation.checker import behind, objections
-from tests.simulation.clients import Client, Request
+from tests.simulation.clients import Client, Request, moderate
 from tests.simulation.engine import SimulatedEngine
 from tests.simulation.ledger import SimulatedLedger
 from tests.simulation.loop import Stuck
@@ -42,8 +42,9 @@ def run_schedule(
     ledger: type[SimulatedLedger] = SimulatedLedger,
     tracing: bool = False,
     restoring: bool = False,
+    judging: bool = False,
 ) -> Verdict:
-    """Run one schedule, with an older ledger that comes back or without. The same seed gives the same schedule, wherever it runs."""
+    """Run one schedule, with an older ledger that comes back, with a moderator, or without. A seed gives the same schedule everywhere."""
     log = logging.getLogger("keepscore")
     level = log.level
     log.setLevel(logging.CRITICAL)
@@ -61,7 +62,7 @@ def run_schedule(
             rests,
             beside,
         ):
-            requests, found = world.loop.run(_schedule(world, Random(seed) if restoring else None))
+            requests, found = world.loop.run(_schedule(world, *(Random(seed) if wanted else None for wanted in (restoring, judging))))
     except Stuck as exc:
         requests, found = [], [str(exc)]
     finally:
@@ -71,7 +72,7 @@ def run_schedule(
     return Verdict(seed, found, world.trace, len(requests), sum(1 for r in requests if r.receipts), world.crashes)
 
 
-async def _schedule(world: World, restoring: Random | None) -> tuple[list[Request], list[str]]:
+async def _schedule(world: World, restoring: Random | None, judging: Random | None) -> tuple[list[Request], list[str]]:
     await world.start_process()
     world.back_up()
     world.network.is_calm = False
@@ -82,6 +83,8 @@ async def _schedule(world: World, restoring: Random | None) -> tuple[list[Reques
         around.append(world.loop.create_task(world.network.flap()))
     if restoring is not None:
         around.append(world.loop.create_task(_restore(world, restoring)))
+    if judging is not None:
+        around.append(world.loop.create_task(moderate(world, judging)))
     await asyncio.gather(*[client.run(world.dice.choice((3, 6, 12))) for client in clients])
     for task in around:
         task.cancel()

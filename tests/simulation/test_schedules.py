@@ -31,6 +31,15 @@ def test_an_older_ledger_comes_back(block):
             pytest.fail("\n  ".join(lines), pytrace=False)
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_a_moderator_voids_events_and_undoes_that(block):
+    for seed in range(block * SIZE + 1, (block + 1) * SIZE + 1):
+        verdict = run_schedule(seed, judging=True)
+        if verdict.objections:
+            lines = [f"seed {seed} fails; replay it with: python -m tests.simulation {seed} --judging", *verdict.objections]
+            pytest.fail("\n  ".join(lines), pytrace=False)
+
+
 def test_schedules_are_worth_their_time():
     verdicts = [run_schedule(seed, tracing=True) for seed in range(1, 121)]
     trace = "\n".join(line for verdict in verdicts for line in verdict.trace)

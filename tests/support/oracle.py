@@ -39,10 +39,17 @@ def folded(board, events):
     return State(score, cut(board, timed[-1][0]))
 
 
+def counting(events):
+    """The events of a board that count: no voids, nor what a void names that was not taken back."""
+    verdicts = [(e.kind, e.game_id, tuple(e.metadata["event"])) for e in events if e.kind in ("void", "restore")]
+    void = {named for kind, decision, named in verdicts if kind == "void" and ("restore", decision, named) not in verdicts}
+    return [e for e in events if e.kind not in ("void", "restore") and (e.writer, e.n) not in void]
+
+
 def fold(live, events):
     """All states of a board: ranking → player → state."""
     parts = {}
-    for event in events:
+    for event in counting(events):
         for ranking in live.update(event).rankings:
             parts.setdefault(ranking, {}).setdefault(event.player, []).append(event)
     return {ranking: {p: folded(live.board, mine) for p, mine in players.items()} for ranking, players in parts.items()}

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from keepscore.cli.options import BoardName, Config, Json, Url, Yes, cell, confirm, err, new_table, out, print_json, reach
-from keepscore.domain.results.moderation import ScoreAndRank, VoidReport, Voids
+from keepscore.domain.results.moderation import ScoreAndRank, VoidList, VoidReport
 
 __all__ = ["app"]
 
@@ -108,7 +108,7 @@ def voids(
     with reach(url, config) as boards:
         found = boards.moderation.voids(board=board)
     if json:
-        return print_json(Voids(found))
+        return print_json(VoidList(found))
     table = new_table("void", "board", "events", "players", "state", "at", "reason")
     # It is copied from here.
     table.columns[0].no_wrap = True

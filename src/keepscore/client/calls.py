@@ -13,7 +13,7 @@ import msgspec
 
 from keepscore.domain.imports import Part
 from keepscore.domain.results.access import ApiKey, KeyList
-from keepscore.domain.results.moderation import Void, Voids
+from keepscore.domain.results.moderation import Void, VoidList
 from keepscore.domain.results.standings import BoardInfo, Deleted, encode
 from keepscore.errors import InvalidField
 
@@ -178,7 +178,7 @@ def keys_of(answer: HttpAnswer) -> list[ApiKey]:
 
 def voids_of(answer: HttpAnswer) -> list[Void]:
     """Read voids."""
-    return msgspec.json.decode(answer.body, type=Voids).voids
+    return msgspec.json.decode(answer.body, type=VoidList).voids
 
 
 def parts_of(answer: HttpAnswer) -> list[Part]:

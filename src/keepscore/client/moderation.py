@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from keepscore.client.calls import change, decoder, read, voids_of
+from keepscore.client.calls import RequestKey, change, decoder, read, voids_of
 from keepscore.client.sending import Send
 from keepscore.domain.results.moderation import Void, VoidReport
 
@@ -49,7 +49,9 @@ class Moderation:
             "from": since,
         }
         body |= {"to": until, "revise": revise, "dry_run": dry_run, "cursor": cursor}
-        return await self._call(change(decoder(VoidReport), "POST", "moderation", "void", body=body, key=idempotency_key, is_long=True))
+        return await self._call(
+            change(decoder(VoidReport), "POST", "moderation", "void", body=body, key=RequestKey(idempotency_key), is_long=True)
+        )
 
     async def remove(
         self, board: str, player_id: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None
@@ -57,14 +59,24 @@ class Moderation:
         """Remove a player from a board: all of their events there no longer count. `undo` brings the player back."""
         query = {"reason": reason, "dry_run": dry_run}
         return await self._call(
-            change(decoder(VoidReport), "DELETE", "boards", board, "players", player_id, query=query, key=idempotency_key, is_long=True)
+            change(
+                decoder(VoidReport),
+                "DELETE",
+                "boards",
+                board,
+                "players",
+                player_id,
+                query=query,
+                key=RequestKey(idempotency_key),
+                is_long=True,
+            )
         )
 
     async def undo(self, void_id: str, reason: str, *, idempotency_key: str | None = None) -> Void:
         """Undo a void: what it was about counts again, with its own times, so that ties are as they were."""
         body = {"reason": reason}
         return await self._call(
-            change(decoder(Void), "POST", "moderation", "void", void_id, "undo", body=body, key=idempotency_key, is_long=True)
+            change(decoder(Void), "POST", "moderation", "void", void_id, "undo", body=body, key=RequestKey(idempotency_key), is_long=True)
         )
 
     async def report(self, void_id: str, *, cursor: str | None = None) -> VoidReport:

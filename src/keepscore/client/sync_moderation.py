@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from keepscore.client.calls import change, decoder, read, voids_of
+from keepscore.client.calls import RequestKey, change, decoder, read, voids_of
 from keepscore.client.sync_sending import SyncSend
 from keepscore.domain.results.moderation import Void, VoidReport
 
@@ -52,20 +52,32 @@ class SyncModeration:
             "from": since,
         }
         body |= {"to": until, "revise": revise, "dry_run": dry_run, "cursor": cursor}
-        return self._call(change(decoder(VoidReport), "POST", "moderation", "void", body=body, key=idempotency_key, is_long=True))
+        return self._call(
+            change(decoder(VoidReport), "POST", "moderation", "void", body=body, key=RequestKey(idempotency_key), is_long=True)
+        )
 
     def remove(self, board: str, player_id: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> VoidReport:
         """Remove a player from a board: all of their events there no longer count. `undo` brings the player back."""
         query = {"reason": reason, "dry_run": dry_run}
         return self._call(
-            change(decoder(VoidReport), "DELETE", "boards", board, "players", player_id, query=query, key=idempotency_key, is_long=True)
+            change(
+                decoder(VoidReport),
+                "DELETE",
+                "boards",
+                board,
+                "players",
+                player_id,
+                query=query,
+                key=RequestKey(idempotency_key),
+                is_long=True,
+            )
         )
 
     def undo(self, void_id: str, reason: str, *, idempotency_key: str | None = None) -> Void:
         """Undo a void: what it was about counts again, with its own times, so that ties are as they were."""
         body = {"reason": reason}
         return self._call(
-            change(decoder(Void), "POST", "moderation", "void", void_id, "undo", body=body, key=idempotency_key, is_long=True)
+            change(decoder(Void), "POST", "moderation", "void", void_id, "undo", body=body, key=RequestKey(idempotency_key), is_long=True)
         )
 
     def report(self, void_id: str, *, cursor: str | None = None) -> VoidReport:

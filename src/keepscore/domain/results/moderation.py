@@ -9,7 +9,7 @@ import msgspec
 
 from keepscore.domain.boards import Score
 
-__all__ = ["ScoreAndRank", "Void", "VoidChange", "VoidReport", "VoidState", "Voids"]
+__all__ = ["ScoreAndRank", "Void", "VoidChange", "VoidList", "VoidReport", "VoidState"]
 
 #: How far a void is: its verdicts are being recorded, stand, are being taken back, or are taken back.
 VoidState = Literal["applying", "standing", "undoing", "undone"]
@@ -65,7 +65,7 @@ class Void(msgspec.Struct, omit_defaults=True):
     replayed: bool | msgspec.UnsetType = msgspec.UNSET
 
 
-class Voids(msgspec.Struct):
+class VoidList(msgspec.Struct):
     """The voids of a service, the newest first."""
 
     voids: list[Void]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from keepscore.domain.results.moderation import Void, VoidReport, Voids
+from keepscore.domain.results.moderation import Void, VoidList, VoidReport
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers
@@ -122,7 +122,7 @@ class ModerationRoutes:
                 scope="moderate",
                 about="visible",
                 query=VoidsQuery,
-                answers={200: Voids},
+                answers={200: VoidList},
                 tag="Moderation",
                 description="Returns all voids on boards that the key may use, the newest first.",
             ),
@@ -137,7 +137,7 @@ class ModerationRoutes:
                 query=RemoveQuery,
                 answers={200: VoidReport},
                 tag="Moderation",
-                description="Voids all events of a player on a board. Undo it with the `void_id` of the answer.",
+                description="VoidList all events of a player on a board. Undo it with the `void_id` of the answer.",
                 example=Example({"reason": "scores of a bot"}),
             ),
         ]
@@ -177,7 +177,7 @@ class ModerationRoutes:
     async def voids(self, request: Request[VoidsQuery, NoBody]) -> Answer:
         """List voids."""
         found = await self._lb.moderation.voids(board=request.query.board)
-        return Answer(Voids([void for void in found if request.principal.may_use(void.board)]), headers=NO_STORE)
+        return Answer(VoidList([void for void in found if request.principal.may_use(void.board)]), headers=NO_STORE)
 
     async def remove(self, request: Request[RemoveQuery, NoBody]) -> Answer:
         """Remove a player from a board."""
