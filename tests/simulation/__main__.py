@@ -50,7 +50,8 @@ def _run(seeds: range, modes: dict[str, bool]) -> int:
             crashes += verdict.crashes
             if verdict.objections:
                 failed.append(seed)
-                progress.console.print(f"seed {seed}: {_told(verdict)}\n  python -m tests.simulation {seed}", markup=False)
+                again = f"python -m tests.simulation {seed}{' --restoring' if restoring else ''}"
+                progress.console.print(f"seed {seed}: {_told(verdict)}\n  {again}", markup=False)
             if len(failed) >= ENOUGH:
                 break
     print(f"{requests} requests, {acknowledged} acknowledged, {crashes} crashes: {len(failed)} schedules failed")

@@ -11,7 +11,7 @@ from typing import Any
 
 from keepscore import Board
 from keepscore.domain.results.standings import Receipt
-from keepscore.errors import KeepscoreError, Unavailable
+from keepscore.errors import KeepscoreError, OutcomeUnknown, Unavailable
 from tests.simulation.world import ConnectionLost, Process, World
 
 __all__ = ["Client", "Request", "moderate"]
@@ -53,7 +53,7 @@ class Request:
     @property
     def refused(self) -> bool:
         """Whether all answers said that it was not taken, and none that this is not known."""
-        unknown = (ConnectionLost, Unavailable)
+        unknown = (ConnectionLost, OutcomeUnknown)
         return bool(self.answers) and all(isinstance(a, KeepscoreError) and not isinstance(a, unknown) for a in self.answers)
 
     def may_be_lost(self, world: World) -> bool:

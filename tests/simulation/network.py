@@ -153,5 +153,7 @@ class Network:
 def _error(place: Place, what: str, known: bool) -> KeepscoreError:
     """The error of a call; `known`: it is known that it was not executed."""
     if place == "engine":
-        return EngineUnavailable(what)
+        error = EngineUnavailable(what)
+        error.nothing_kept = known
+        return error
     return LedgerAway(what) if known else LedgerUnavailable(what)
