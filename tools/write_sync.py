@@ -84,6 +84,7 @@ from keepscore.domain.results.standings import (
 from keepscore.domain.boards import Board
 from keepscore.domain.imports import ImportReceipt, NewPart, Part
 from keepscore.domain.inputs import Entry, Number, Progress, no_progress
+from keepscore.domain.key_places import RankingPlace
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import now_ms
 from keepscore.loop_thread import LoopThread

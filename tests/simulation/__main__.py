@@ -50,7 +50,7 @@ def _run(seeds: range, modes: dict[str, bool]) -> int:
             crashes += verdict.crashes
             if verdict.objections:
                 failed.append(seed)
-                again = f"python -m tests.simulation {seed}{' --restoring' if restoring else ''}"
+                again = f"python -m tests.simulation {seed}{''.join(f' --{name}' for name, wanted in modes.items() if wanted)}"
                 progress.console.print(f"seed {seed}: {_told(verdict)}\n  {again}", markup=False)
             if len(failed) >= ENOUGH:
                 break

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepscore.cli.options import AnyLeaderboards
-from keepscore.cli.takeover import LedgerAlone
 from keepscore.cli.transfer import BadLine, ImportLine, read_lines
 from keepscore.domain.imports import PART_ROWS, FileDigest, ImportReceipt, NewPart, Part, as_text, mended_key, next_end, row_digest
 from keepscore.domain.inputs import Entry
+from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.standings import BatchReceipt
 
-__all__ = ["Brought", "ImportTarget", "Target", "bring_file", "bring_members", "compare"]
+__all__ = ["Brought", "ImportTarget", "bring_file", "compare"]
 
 #: Told how many bytes of a file are read.
 Advance = Callable[[int], None]
@@ -53,21 +53,26 @@ class ImportTarget:
         """Import lines each of which has a key of its own."""
         return self._boards.admin.import_scores(self._name, [line.entry for line in lines], keys=keys)
 
+    def bring_opening(self, entries: list[Entry], keys: list[str], into: RankingPlace) -> ImportReceipt:
+        """Import opening balances of a ranking, each of which has a key of its own."""
+        return self._boards.admin.import_scores(self._name, entries, keys=keys, into=into)
+
     def check(self, entries: list[Entry]) -> dict[int, str]:
         """Return why entries would be refused, by their place."""
         return _rejected(self._boards.check_many(self._name, entries, backfill=True))
 
-    def scores(self, players: list[str]) -> dict[str, Any]:
-        """Return the scores of those players who are on the board."""
-        return {standing.player_id: standing.score for standing in self._boards.lookup(self._name, players).standings}
+    def check_opening(self, entries: list[Entry], into: RankingPlace) -> dict[int, str]:
+        """Return why entries would be refused as opening balances of a ranking, by their place."""
+        return _rejected(self._boards.admin.check_import(self._name, entries, into=into))
+
+    def scores(self, players: list[str], of: RankingPlace | None = None) -> dict[str, Any]:
+        """Return the scores of those players who are in a ranking; by default the board's first."""
+        named = {} if of is None else {"window": of.window, "window_id": of.window_id, "segment": of.segment or None}
+        return {standing.player_id: standing.score for standing in self._boards.lookup(self._name, players, **named).standings}
 
 
-Target = ImportTarget | LedgerAlone
-
-
-def bring_file(file: Path, source: str, board: Target, advance: Advance) -> Brought:
+def bring_file(file: Path, source: str, board: ImportTarget, advance: Advance) -> Brought:
     """Import what a board does not have of a file."""
-    assert isinstance(board, ImportTarget)
     digest, last = _known(file, source, board)
     brought = Brought(Counter(), _notes(file.name, digest, last), [])
     rows = _rows(file, source, digest.rows)
@@ -142,21 +147,6 @@ def _bring_mended(
         advance(some[-1][1].read)
 
 
-def bring_members(file: Path, source: str, board: Target, advance: Advance) -> Brought:
-    """Import members of a sorted set, each once with a score."""
-    assert isinstance(board, ImportTarget)
-    brought = Brought(Counter(), [], [])
-    lines = read_lines(file)
-    while some := list(islice(lines, PART_ROWS)):
-        good = [line for line in some if isinstance(line, ImportLine)]
-        brought.bad.extend(line for line in some if isinstance(line, BadLine))
-        if good:
-            keys = [as_text(_digest(0, source, line.entry)) for line in good]
-            _count_keyed(brought, good, keys, board)
-        advance(some[-1].read)
-    return brought
-
-
 def _count_keyed(brought: Brought, lines: list[ImportLine], keys: list[str], board: ImportTarget) -> None:
     answer = board.bring_keyed(lines, keys)
     again = answer.duplicates or 0
@@ -172,20 +162,18 @@ def _refuse(brought: Brought, lines: list[ImportLine], answer: BatchReceipt) -> 
     brought.bad.extend(BadLine(lines[index].number, lines[index].read, detail) for index, detail in _rejected(answer).items())
 
 
-def compare(file: Path, source: str, board: Target, advance: Advance, whole: bool) -> Brought:
+def compare(file: Path, source: str, board: ImportTarget, advance: Advance) -> Brought:
     """Tell what an import would do: how many players are new, have another score, or the same, and which lines would be refused.
 
-    Of a file that was imported before, only what is new is looked at, unless the `whole` is wanted.
+    Of a file that was imported before, only what is new is looked at.
     """
     brought = Brought(Counter(), [], [])
     done: set[int] = set()
-    if not whole:
-        assert isinstance(board, ImportTarget)
-        digest, last = _known(file, source, board)
-        brought.notes.extend(_notes(file.name, digest, last))
-        if last is not None:
-            gaps = {row for part in digest.chain(last) for row in part.bad}
-            done = {row for row in range(1, last.rows + 1) if row not in gaps}
+    digest, last = _known(file, source, board)
+    brought.notes.extend(_notes(file.name, digest, last))
+    if last is not None:
+        gaps = {row for part in digest.chain(last) for row in part.bad}
+        done = {row for row in range(1, last.rows + 1) if row not in gaps}
     rows = _rows(file, source)
     while some := list(islice(rows, PART_ROWS)):
         _keep_bad(brought, some)

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
+import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from keepscore.cli.bringing import ImportTarget, Target, bring_file, bring_members, compare
+from keepscore.cli.bringing import ImportTarget, bring_file, compare
 from keepscore.cli.completion import complete_board
-from keepscore.cli.options import Config, Json, Url, at_service, count, err, out, print_json, reach
-from keepscore.cli.takeover import SortedSets, defined, ledger_alone, sorted_set
-from keepscore.cli.transfer import read_members
-from keepscore.config import load_settings
+from keepscore.cli.members import Decoding
+from keepscore.cli.migration import MigrationRequest, Moved, bad_members, import_sets
+from keepscore.cli.options import Config, Json, Url, cell, count, err, new_table, out, print_json, reach
+from keepscore.cli.takeover import sorted_sets
 from keepscore.domain.board_checks import brief
-from keepscore.errors import ConfigError, LedgerInUse
+from keepscore.domain.formulas import Formula
+from keepscore.errors import ConfigError
 
 __all__ = ["app"]
 
 #: Bad lines that are printed one by one.
 MAX_BAD_LINES = 1000
+#: What is counted when an import is only compared, and when it is done.
+COMPARED, BROUGHT = ("new", "other_score", "same_score"), ("imported", "already_imported")
 
 app = typer.Typer()
 
 
 @app.command("import")
 def import_(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A .csv or .jsonl file, or the URL of a Redis that has a sorted set.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A .csv or .jsonl file, or the URL of a Redis that has sorted sets.")],
     board: Annotated[str, typer.Option(metavar="BOARD", help="Board to import into.", autocompletion=complete_board)],
-    key: Annotated[str | None, typer.Option(metavar="KEY", help="Key of the sorted set in Redis. Its members become players.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="Key of a sorted set in Redis, or a pattern such as 'leaderboard:*'. Repeatable."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change, and which key becomes which ranking.")] = False,
     name: Annotated[
         str | None,
         typer.Option(
@@ -44,11 +50,21 @@ def import_(
             help="Where the scores come from: the same file from another source counts again. Default for a sorted set: its URL and key.",
         ),
     ] = None,
+    window: Annotated[str | None, typer.Option("--window", metavar="WINDOW", help="Window of the ranking. Default: by the key.")] = None,
+    window_id: Annotated[str | None, typer.Option(metavar="ID", help="Which one, such as 2026-W46. Default: by the key.")] = None,
+    segment: Annotated[str | None, typer.Option(metavar="NAME:VALUE", help="Segment of the ranking. Default: by the key.")] = None,
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="When the scores were reached. Default: now, or the window's end.")] = None,
+    score: Annotated[
+        str | None, typer.Option(metavar="FORMULA", help="The score in a composite number, such as 'floor(score / 2**32)'.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="FORMULA", help="The time in it, in seconds since 1970, such as '2**32 - score % 2**32'.")
+    ] = None,
     url: Url = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Import scores from a file or a sorted set in Redis.
+    """Import scores from a file, or sorted sets from Redis.
 
     A file has the columns player and score (or amount), and optionally at, segments (region:eu;country:BR) and game_id.
 
@@ -56,81 +72,76 @@ def import_(
     the end, or the import was interrupted, it continues there. If bad lines were fixed, only those are imported. Any other change makes
     it a different file, and all of its lines count. A member of a sorted set counts once with each score.
 
-    A sorted set whose key is the board's own key is moved to keepscore:before:KEY after it is read.
+    A sorted set becomes one ranking: the one whose key it has by the board's templates, or the one that you name. Its scores are opening
+    balances of that ranking and count in no other. A sorted set whose key is the board's own key is moved to keepscore:before:KEY, after
+    all are checked.
     """
+    ranking = {"--window": window, "--window-id": window_id, "--segment": segment, "--at": at, "--score": score, "--since": since}
     if "://" not in source:
-        file = Path(source)
-        if not file.is_file():
-            raise ConfigError(
-                f"{source} is not a file: name a .csv or .jsonl file, or a Redis URL such as redis://127.0.0.1:6379/0 with --key"
-            )
-        if key is not None:
-            raise ConfigError("--key is for a sorted set in Redis, but this is a file: leave --key out")
-        with reach(url, config) as boards:
-            return _import(file, name or "", None, ImportTarget(boards, board), dry_run, json)
-    if key is None:
+        given = [option for option, value in {"--key": key, **ranking}.items() if value]
+        _import_file(source, board, name or "", given, Reach(url, config), dry_run, json)
+        return
+    if not key:
         raise ConfigError("name the sorted set with --key, such as --key leaderboard:global")
-    with tempfile.TemporaryDirectory() as folder:
-        file, name = Path(folder) / "set.jsonl", name or f"{source} {key}"
-        with sorted_set(source) as taken:
-            size = taken.size(key)
-            own = _is_own(taken, key, board, url, config)
-            with _progress(key, size, quiet=json) as advance:
-                taken.save(key, file, advance)
-            if own and not dry_run:
-                taken.move_aside(key)
-        if own and dry_run:
-            # Until it is moved aside, the board cannot be opened.
-            with ledger_alone(load_settings(config), board) as alone:
-                return _import(file, name, key, alone, dry_run, json)
-        with reach(url, config) as boards:
-            return _import(file, name, key, ImportTarget(boards, board), dry_run, json)
+    if at is not None and since is not None:
+        raise ConfigError("--at is one time for all, and --since gives each its own: leave one of them out")
+    decoding = Decoding(None if score is None else Formula(score), None if since is None else Formula(since), at)
+    request = MigrationRequest(board, key, decoding, name, window, window_id, segment, url, config)
+    with sorted_sets(source) as sets:
+        _report_sets(import_sets(sets, request, dry_run), dry_run, json)
 
 
-def _is_own(taken: SortedSets, key: str, board: str, url: str | None, config: str | None) -> bool:
-    """Return whether a set has to be moved aside, as its key is the board's own; refuse it if a service would be in the way."""
-    if url is None:
-        settings = load_settings(config)
-        try:
-            definition = defined(settings, board)
-            return definition is not None and taken.is_own(key, definition, settings.engine)
-        except LedgerInUse as exc:
-            if exc.url is None:
-                raise
-            url = exc.url
-    with at_service(url) as boards:
-        info = boards.admin.board(board)
-    # Only a service whose engine is Redis tells of layouts.
-    if info.layouts and taken.is_in_the_way(key, info.board):
-        raise ConfigError(
-            f"{key!r} is the key of board {board!r} itself on the service at {url}, which cannot move it: import it without --url, with "
-            "the service's configuration (--config FILE, or KEEPSCORE_LEDGER_URL and KEEPSCORE_ENGINE_URL). The service may keep running"
-        )
-    return False
+class Reach(NamedTuple):
+    """The service, or the configuration."""
+
+    url: str | None
+    config: str | None
 
 
-def _import(file: Path, source: str, key: str | None, target: Target, dry_run: bool, json: bool) -> None:
-    """Bring the lines of a file, or the members of a set that a file has, to a board."""
-    with _progress(key or file.name, file.stat().st_size, quiet=json) as advance:
-        bring = bring_members if key is not None else bring_file
-        brought = bring(file, source, target, advance) if not dry_run else compare(file, source, target, advance, whole=key is not None)
+def _import_file(source: str, board: str, name: str, given: list[str], where: Reach, dry_run: bool, json: bool) -> None:
+    """Bring the lines of a file to a board."""
+    file = Path(source)
+    if not file.is_file():
+        raise ConfigError(f"{source} is not a file: name a .csv or .jsonl file, or a Redis URL such as redis://127.0.0.1:6379/0 with --key")
+    if given:
+        raise ConfigError(f"{given[0]} is for a sorted set in Redis, but this is a file: leave {given[0]} out")
+    with reach(*where) as boards, _progress(file.name, file.stat().st_size, quiet=json) as advance:
+        target = ImportTarget(boards, board)
+        brought = (compare if dry_run else bring_file)(file, name, target, advance)
     for note in brought.notes if not json else ():
         err.print(note)
     brought.bad.sort(key=lambda line: line.number)
-    if key is None:
-        told = [(f"{file.name}, line {line.number}", {"line": line.number, "detail": line.problem}) for line in brought.bad]
-    else:
-        members = read_members(file, {line.number for line in brought.bad})
-        named = [(members[line.number], line.problem) for line in brought.bad]
-        told = [(f"{key}, member {brief(member)}", {"member": member, "detail": problem}) for member, problem in named]
-    _report(brought.counts, told, "line" if key is None else "member", dry_run, json)
+    told = [(f"{file.name}, line {line.number}", {"line": line.number, "detail": line.problem}) for line in brought.bad]
+    _report(brought.counts, told, "line", dry_run, json)
 
 
-def _report(counts: Counter[str], bad: list[tuple[str, dict[str, Any]]], noun: str, dry_run: bool, json: bool) -> None:
+def _report_sets(moved: list[Moved], dry_run: bool, json: bool) -> None:
+    """Print what became of sorted sets, or would: each with its ranking, then the sums."""
+    counts = sum((one.members.counts for one in moved), Counter[str]())
+    bad = [
+        (f"{key}, member {brief(member)}", {"key": key, "member": member, "detail": problem})
+        for key, (member, problem) in bad_members(moved)
+    ]
+    told = COMPARED if dry_run else BROUGHT
+    rows = [
+        {"key": one.key, **msgspec.to_builtins(one.place), **{what: one.members.counts[what] for what in told}, "bad": len(one.members.bad)}
+        for one in moved
+    ]
+    if not json:
+        table = new_table("key", "ranking", *(what.replace("_", " ") for what in told), "bad")
+        for one, row in zip(moved, rows, strict=True):
+            table.add_row(*map(cell, (one.key, one.place, *(row[what] for what in told), row["bad"])))
+        out.print(table)
+    _report(counts, bad, "member", dry_run, json, {"rankings": rows})
+
+
+def _report(
+    counts: Counter[str], bad: list[tuple[str, dict[str, Any]]], noun: str, dry_run: bool, json: bool, more: dict[str, Any] | None = None
+) -> None:
     """Print what an import did, or would do. `bad` has the place of each bad line, and what programs get."""
-    told = ("new", "other_score", "same_score") if dry_run else ("imported", "already_imported")
+    told = COMPARED if dry_run else BROUGHT
     if json:
-        print_json({**{what: counts[what] for what in told}, "rejected": [rejected for _, rejected in bad]})
+        print_json({**{what: counts[what] for what in told}, "rejected": [rejected for _, rejected in bad], **(more or {})})
     else:
         if dry_run:
             words = f"{counts['new']} new, {counts['other_score']} with another score, {counts['same_score']} with the same score"

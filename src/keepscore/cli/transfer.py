@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
@@ -16,7 +16,7 @@ from keepscore.domain.inputs import Entry
 from keepscore.domain.results.standings import Standing, encode
 from keepscore.errors import ConfigError
 
-__all__ = ["COLUMNS", "BadLine", "ImportLine", "read_lines", "read_members", "write_standings"]
+__all__ = ["COLUMNS", "BadLine", "ImportLine", "read_lines", "write_standings"]
 
 #: What the columns of a file may be called, and the field that each becomes.
 COLUMNS = {
@@ -82,12 +82,6 @@ def read_lines(file: Path) -> Iterator[ImportLine | BadLine]:
                 yield BadLine(number, raw.tell(), str(exc).replace(" - at `$.", " in `"))
             else:
                 yield ImportLine(number, raw.tell(), Entry(**msgspec.structs.asdict(fields)))
-
-
-def read_members(file: Path, numbers: Set[int]) -> dict[int, str]:
-    """Read the players of some lines of a JSON Lines file that was made from a sorted set, by the lines' numbers."""
-    with file.open("rb") as raw:
-        return {number: _decoder.decode(line)["player"] for number, line in enumerate(raw, 1) if number in numbers}
 
 
 def _json_lines(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:

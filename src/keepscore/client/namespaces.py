@@ -12,7 +12,9 @@ from keepscore.client.sending import Send
 from keepscore.domain.boards import Board
 from keepscore.domain.imports import ImportReceipt, NewPart, Part
 from keepscore.domain.inputs import Entry, Progress, no_progress
+from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.standings import (
+    BatchReceipt,
     BoardEvents,
     BoardInfo,
     Deleted,
@@ -196,14 +198,29 @@ class Administration:
         return await self._call(change(decoder(KeeperRun), "POST", "keeper", "run", body={"now": now}, key=NO_KEY, is_long=True))
 
     async def import_scores(
-        self, board: str, entries: Sequence[Entry | KeepscoreError], *, part: NewPart | None = None, keys: Sequence[str] = ()
+        self,
+        board: str,
+        entries: Sequence[Entry | KeepscoreError],
+        *,
+        part: NewPart | None = None,
+        keys: Sequence[str] = (),
+        into: RankingPlace | None = None,
     ) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
+        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+
+        With `into`, they are opening balances of that ranking, and count in no other.
+        """
         batch = BatchCall(entries)
-        body = {**batch.body, "part": part, "keys": keys}
+        body = {**batch.body, "part": part, "keys": keys, "into": into}
         return await self._call(
             change(batch.receipt(ImportReceipt), "POST", "boards", board, "imports", body=body, key=RequestKey(in_body=True))
         )
+
+    async def check_import(self, board: str, entries: Sequence[Entry | KeepscoreError], *, into: RankingPlace) -> BatchReceipt:
+        """Return how many entries would be taken as opening balances of a ranking, and which not. Nothing is recorded."""
+        batch = BatchCall(entries)
+        body, query = {**batch.body, "into": into}, {"dry_run": True}
+        return await self._call(read(batch.receipt(BatchReceipt), "boards", board, "imports", query=query, body=body))
 
     async def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
         """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""

@@ -10,7 +10,9 @@ from keepscore.domain.board_changes import merged
 from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.imports import ImportReceipt, NewPart, Part
 from keepscore.domain.inputs import Entry, Progress, no_progress
+from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.standings import (
+    BatchReceipt,
     BoardInfo,
     Deleted,
     KeeperRun,
@@ -165,10 +167,23 @@ class Administration:
         return await self._keeper.run_once(now)
 
     async def import_scores(
-        self, board: str, entries: Sequence[Entry | KeepscoreError], *, part: NewPart | None = None, keys: Sequence[str] = ()
+        self,
+        board: str,
+        entries: Sequence[Entry | KeepscoreError],
+        *,
+        part: NewPart | None = None,
+        keys: Sequence[str] = (),
+        into: RankingPlace | None = None,
     ) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
-        return await self._imports.take(board, entries, part, keys)
+        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+
+        With `into`, they are opening balances of that ranking, and count in no other.
+        """
+        return await self._imports.take(board, entries, part, keys, into)
+
+    async def check_import(self, board: str, entries: Sequence[Entry | KeepscoreError], *, into: RankingPlace) -> BatchReceipt:
+        """Return how many entries would be taken as opening balances of a ranking, and which not. Nothing is recorded."""
+        return await self._imports.check(board, entries, into)
 
     async def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
         """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""

@@ -14,9 +14,11 @@ from keepscore.access.player_tokens import DEFAULT_TTL
 from keepscore.domain.boards import Board
 from keepscore.domain.imports import ImportReceipt, NewPart, Part
 from keepscore.domain.inputs import Entry, Progress, no_progress
+from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.access import ApiKey, NewKey, PlayerToken
 from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.standings import (
+    BatchReceipt,
     BoardEvents,
     BoardInfo,
     Deleted,
@@ -200,10 +202,23 @@ class Administration:
         return self._leaderboards._run(self._leaderboards._async.admin.run_keeper(now))
 
     def import_scores(
-        self, board: str, entries: Sequence[Entry | KeepscoreError], *, part: NewPart | None = None, keys: Sequence[str] = ()
+        self,
+        board: str,
+        entries: Sequence[Entry | KeepscoreError],
+        *,
+        part: NewPart | None = None,
+        keys: Sequence[str] = (),
+        into: RankingPlace | None = None,
     ) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
-        return self._leaderboards._run(self._leaderboards._async.admin.import_scores(board, entries, part=part, keys=keys))
+        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+
+        With `into`, they are opening balances of that ranking, and count in no other.
+        """
+        return self._leaderboards._run(self._leaderboards._async.admin.import_scores(board, entries, part=part, keys=keys, into=into))
+
+    def check_import(self, board: str, entries: Sequence[Entry | KeepscoreError], *, into: RankingPlace) -> BatchReceipt:
+        """Return how many entries would be taken as opening balances of a ranking, and which not. Nothing is recorded."""
+        return self._leaderboards._run(self._leaderboards._async.admin.check_import(board, entries, into=into))
 
     def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
         """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from keepscore.domain.inputs import Entry
 from keepscore.domain.results.standings import BatchReceipt, Receipt, Rejection
-from keepscore.domain.scoring import Kind
+from keepscore.domain.scoring import Kind, Scope
 from keepscore.errors import BadInput, InvalidField
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.writing.checks import SubmissionRequest, check_submission
@@ -23,7 +23,13 @@ MAX_BATCH = 10_000
 
 
 def check_entry(
-    live: LiveBoard, entry: Entry, now: int, backfill: bool, ranked: bool = False, plays: PlayReader | None = None
+    live: LiveBoard,
+    entry: Entry,
+    now: int,
+    backfill: bool,
+    ranked: bool = False,
+    plays: PlayReader | None = None,
+    opening: Scope | None = None,
 ) -> Submission:
     """Return the submission that an entry makes, or raise the error that says why it makes none."""
     if entry.play_token is not UNSET and plays is None:
@@ -35,6 +41,7 @@ def check_entry(
     assert amount is not None
     given = SubmissionRequest(entry.player_id, kind, amount, entry.at, entry.segments, entry.game_id, entry.metadata)
     given.windows = None if entry.windows is UNSET else entry.windows
+    given.opening = opening
     submission = check_submission(live, given, now, backfill, ranked)
     if isinstance(entry.play_token, str) and plays is not None:
         submission.play = plays.read(entry.play_token, live.id, submission.player, now)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from keepscore.domain.durations import time_of
-from keepscore.domain.scoring import Kind
+from keepscore.domain.scoring import Kind, Scope
 from keepscore.domain.values import check_player, check_text, moment_of
 from keepscore.errors import (
     InvalidField,
@@ -50,6 +50,8 @@ class SubmissionRequest(msgspec.Struct):
     play_token: str | None = None
     #: Of a correction, the windows in which it counts.
     windows: list[str] | None = None
+    #: Of an opening balance, the one ranking of its time in which it counts. Only imports have some.
+    opening: Scope | None = None
 
     def content(self) -> list[object]:
         """Return what an idempotency key stands for. Ledgers remember it: its form stays as it is."""
@@ -89,7 +91,7 @@ def check_submission(live: LiveBoard, given: SubmissionRequest, now: int, backfi
         raise InvalidField(f"metadata is larger than {MAX_METADATA_BYTES} bytes of JSON")
     own = dict(segments) if segments else None
     windows = None if given.windows is None else check_windows(live, kind, given.windows)
-    submission = Submission(live, who, kind, number, moment, now, own, game_id, metadata, backfill, ranked, windows)
+    submission = Submission(live, who, kind, number, moment, now, own, game_id, metadata, backfill, ranked, windows, given.opening)
     submission.find_rankings(now)
     return submission
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keepscore.domain.inputs import Entry
+from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.standings import BatchReceipt, Rejection
 from keepscore.errors import KeepscoreError
 from keepscore.projection.live_boards import LiveBoard
@@ -13,6 +14,7 @@ from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.pace import Turns
 from keepscore.writing.batches import check_entry
 from keepscore.writing.idempotency import submission_claim
+from keepscore.writing.opening_balances import Opening
 from keepscore.writing.plan import Planner
 from keepscore.writing.protocols import PlayReader
 from keepscore.writing.scopes import Submission
@@ -22,11 +24,17 @@ __all__ = ["dry_run"]
 
 
 async def dry_run(
-    stores: Stores, live: LiveBoard, entries: Sequence[Entry | KeepscoreError], backfill: bool, plays: PlayReader | None = None
+    stores: Stores,
+    live: LiveBoard,
+    entries: Sequence[Entry | KeepscoreError],
+    backfill: bool,
+    plays: PlayReader | None = None,
+    into: RankingPlace | None = None,
 ) -> BatchReceipt:
-    """Return the answer that a batch would get. Nothing is recorded."""
+    """Return the answer that a batch would get, as opening balances of a ranking (`into`) or as scores. Nothing is recorded."""
     catalog, ledger, engine, clock = stores
     now = clock()
+    opening = None if into is None else Opening(live, into, now)
     planner = Planner(catalog, Scores(engine, ledger, lambda: now), 0, {})
     answer = BatchReceipt(0, [])
     checked: list[tuple[int, Submission, Claim | None]] = []
@@ -35,7 +43,8 @@ async def dry_run(
             if isinstance(entry, KeepscoreError):
                 raise entry
             claim = None if entry.idempotency_key is None else submission_claim(live.id, entry.idempotency_key, entry)
-            checked.append((index, check_entry(live, entry, now, backfill, plays=plays), claim))
+            submission = opening.check(entry) if opening is not None else check_entry(live, entry, now, backfill, plays=plays)
+            checked.append((index, submission, claim))
         except KeepscoreError as exc:
             answer.rejected.append(Rejection(index, exc.type, exc.detail))
     await planner.prepare(submission for _, submission, _ in checked)

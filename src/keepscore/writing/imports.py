@@ -10,15 +10,18 @@ import msgspec
 
 from keepscore.domain.imports import DIGEST_BYTES, KEY_PATTERN, ImportReceipt, NewPart, Part
 from keepscore.domain.inputs import Entry
-from keepscore.domain.results.standings import Rejection, encode
+from keepscore.domain.key_places import RankingPlace
+from keepscore.domain.results.standings import BatchReceipt, Rejection, encode
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.stores import Stores
 from keepscore.storage.ledgers.claims import IMPORT, Claim
 from keepscore.storage.pace import Turns
 from keepscore.writing.batches import check_entry, check_size, merged_answer
+from keepscore.writing.dry_run import dry_run
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.idempotency import fingerprint
+from keepscore.writing.opening_balances import Opening
 from keepscore.writing.writer import Writer
 
 __all__ = ["Imports"]
@@ -33,14 +36,26 @@ class Imports:
     """Takes the imports of one process."""
 
     def __init__(self, stores: Stores, writer: Writer) -> None:
+        self._stores = stores
         self._catalog, self._ledger, _, self._clock = stores
         self._writer = writer
 
-    async def take(self, board: str, entries: Sequence[Entry | KeepscoreError], part: NewPart | None, keys: Sequence[str]) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten."""
+    async def take(
+        self,
+        board: str,
+        entries: Sequence[Entry | KeepscoreError],
+        part: NewPart | None,
+        keys: Sequence[str],
+        into: RankingPlace | None = None,
+    ) -> ImportReceipt:
+        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+
+        With `into`, they are opening balances of that ranking, and count in no other.
+        """
         check_size(entries)
         live, writer, now = self._catalog[board], self._writer, self._clock()
         _check(part, keys, len(entries))
+        opening = None if into is None else Opening(live, into, now)
         claim = None if part is None else _claim(live, part.key, part.key)
 
         def record(rejected: list[Rejection]) -> bytes:
@@ -56,7 +71,8 @@ class Imports:
             try:
                 if isinstance(entry, KeepscoreError):
                     raise entry
-                submission = (index, check_entry(live, entry, now, backfill=True))
+                checked = check_entry(live, entry, now, backfill=True) if opening is None else opening.check(entry)
+                submission = (index, checked)
                 if part is not None:
                     whole.submissions.append(submission)
                 else:
@@ -69,6 +85,11 @@ class Imports:
         known = None if claim is None else await self._ledger.claims.find(claim)
         recorded = None if known is None or known.answer is None else _receipt.decode(known.answer).part
         return ImportReceipt(**msgspec.structs.asdict(merged), part=recorded)
+
+    async def check(self, board: str, entries: Sequence[Entry | KeepscoreError], into: RankingPlace) -> BatchReceipt:
+        """Return how many entries would be taken as opening balances of a ranking, and which not. Nothing is recorded."""
+        check_size(entries)
+        return await dry_run(self._stores, self._catalog[board], entries, backfill=True, into=into)
 
     async def parts(self, board: str, after: str) -> list[Part]:
         """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""

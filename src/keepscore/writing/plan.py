@@ -188,7 +188,7 @@ class Planner:
         if live is not submission.live:
             submission = self._taken_by(live, submission)
         targets = [_Target(live, submission.route, submission.scope)]
-        for name in live.board.also:
+        for name in live.board.also if submission.opening is None else ():
             # One that was deleted since is passed over.
             if self._catalog.get(name) is not None:
                 linked = self._board(name)

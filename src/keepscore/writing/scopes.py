@@ -1,7 +1,8 @@
 """A checked submission, and the rankings in which it counts: all of its time, or those within a scope.
 
 A correction, a score that is sent to a `sum` board, counts in the board's first window, or in those that the request names. A late score
-counts in the windows that are still open, where the board has `late = "open_windows"`, or is refused.
+counts in the windows that are still open, where the board has `late = "open_windows"`, or is refused. An opening balance, which an import
+brings, counts in one ranking, and is not sent on to linked boards.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Submission(msgspec.Struct, eq=False):
     ranked: bool
     #: The windows that a correction names.
     windows: tuple[str, ...] | None = None
+    #: The one ranking of its time of which it is an opening balance.
+    opening: Scope | None = None
     #: The play that it is the score of, which counts once.
     play: Play | None = None
     route: RankingRoute = NO_ROUTE
@@ -61,8 +64,8 @@ class Submission(msgspec.Struct, eq=False):
             # It counts where the event counts that it is about.
             self.route = live.route(self.at, self.segments, self.scope)
             return
-        scope = None
-        if self.kind == "score" and live.board.takes_corrections:
+        scope = self.opening
+        if scope is None and self.kind == "score" and live.board.takes_corrections:
             scope = _correction_scope(live, live.position(self.at).spans, self.windows)
         self.route, self.scope = _open_route(self, live, scope, now)
         self.update = live.update_on(self.route, self, self.ranked)

@@ -9,6 +9,7 @@ import msgspec
 
 from keepscore.domain.imports import NewPart
 from keepscore.domain.inputs import Entry
+from keepscore.domain.key_places import RankingPlace
 from keepscore.errors import InvalidField, InvalidScore
 from keepscore.service.routes.stated import (
     AroundCount,
@@ -233,11 +234,18 @@ class BatchBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ImportBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Up to 10,000 rows of an import: a `part` of a file, or rows with `keys` of their own."""
+    """Up to 10,000 rows of an import: a `part` of a file, or rows with `keys` of their own. `into` makes them opening balances."""
 
     scores: ScoreList
     part: NewPart | None = None
     keys: ImportKeys = []
+    into: RankingPlace | None = None
+
+
+class ImportQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Whether opening balances are only to be checked."""
+
+    dry_run: bool = False
 
 
 class ImportsQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -172,6 +172,8 @@ FIELD_MEANINGS = {
     # Imports.
     "part": "The part of a file that the scores are; without it, give `keys`.",
     "keys": "A key for each score: 32 digits from 0 to f.",
+    "into": "The ranking whose opening balances the scores are; null: they count like any scores.",
+    "RankingPlace.segment": "The segment, such as region:eu; an empty text: everyone.",
     "ImportReceipt.part": "What is recorded of the part; null: nothing counts.",
     "parts": "The parts, by their keys.",
     "key": "What the part is known by: what it holds, and all parts before it.",
