@@ -24,6 +24,7 @@ SECTIONS = {
     "rollup": "[Roll-ups](#roll-ups)",
     "resets": "[Resets](#resets)",
     "keep_top": "[Only the first](#only-the-first)",
+    "following": "[Migration](migration.md)",
 }
 
 

@@ -17,7 +17,9 @@ from keepscore.cli.bringing import ImportTarget, bring_file, compare
 from keepscore.cli.completion import complete_board
 from keepscore.cli.members import Decoding
 from keepscore.cli.migration import MigrationRequest, Moved, bad_members, import_sets
-from keepscore.cli.options import Config, Json, Url, cell, count, err, new_table, out, print_json, reach
+from keepscore.cli.options import Config, Json, Url, Yes, cell, count, err, new_table, out, print_json, reach
+from keepscore.cli.shadowing import cut_over as cut_over_sets
+from keepscore.cli.shadowing import follow as follow_sets
 from keepscore.cli.takeover import sorted_sets
 from keepscore.domain.board_checks import brief
 from keepscore.domain.formulas import Formula
@@ -60,6 +62,12 @@ def import_(
     since: Annotated[
         str | None, typer.Option(metavar="FORMULA", help="The time in it, in seconds since 1970, such as '2**32 - score % 2**32'.")
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Keep recording what changes in the sorted sets, and show how far, until stopped.")
+    ] = False,
+    every: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="Pause between two looks with --follow.")] = 1.0,
+    cut_over: Annotated[bool, typer.Option("--cut-over", help="Let the board take the place of the sorted sets that it follows.")] = False,
+    yes: Yes = False,
     url: Url = None,
     config: Config = None,
     json: Json = False,
@@ -75,8 +83,19 @@ def import_(
     A sorted set becomes one ranking: the one whose key it has by the board's templates, or the one that you name. Its scores are opening
     balances of that ranking and count in no other. A sorted set whose key is the board's own key is moved to keepscore:before:KEY, after
     all are checked.
+
+    With --follow, a board with following = true records what another system, which still takes the scores, changes in its sorted sets.
+    These are only read. With --cut-over, the board takes their place, and scores from then on.
     """
-    ranking = {"--window": window, "--window-id": window_id, "--segment": segment, "--at": at, "--score": score, "--since": since}
+    ranking: dict[str, str | bool | None] = {
+        "--window": window,
+        "--window-id": window_id,
+        "--segment": segment,
+        "--at": at,
+        "--score": score,
+        "--since": since,
+    }
+    ranking |= {"--follow": follow, "--cut-over": cut_over}
     if "://" not in source:
         given = [option for option, value in {"--key": key, **ranking}.items() if value]
         _import_file(source, board, name or "", given, Reach(url, config), dry_run, json)
@@ -87,8 +106,15 @@ def import_(
         raise ConfigError("--at is one time for all, and --since gives each its own: leave one of them out")
     decoding = Decoding(None if score is None else Formula(score), None if since is None else Formula(since), at)
     request = MigrationRequest(board, key, decoding, name, window, window_id, segment, url, config)
+    if follow + cut_over + dry_run > 1:
+        raise ConfigError("--dry-run, --follow and --cut-over are three things to do: give one of them")
     with sorted_sets(source) as sets:
-        _report_sets(import_sets(sets, request, dry_run), dry_run, json)
+        if follow:
+            follow_sets(sets, request, every, json)
+        elif cut_over:
+            cut_over_sets(sets, request, yes, json)
+        else:
+            _report_sets(import_sets(sets, request, dry_run), dry_run, json)
 
 
 class Reach(NamedTuple):

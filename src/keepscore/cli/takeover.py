@@ -16,6 +16,7 @@ from keepscore.storage.engines.redis.answers import unpack
 from keepscore.storage.engines.redis.boards import TAKEN, ListEntry, present_rankings
 from keepscore.storage.engines.redis.client import RedisClient
 from keepscore.storage.engines.redis.layouts import board_keys, keys_of
+from keepscore.storage.engines.redis.shadows import BEFORE
 from keepscore.storage.engines.redis.url import EXAMPLES, parse_redis_url
 
 __all__ = ["ASIDE", "SortedSets", "is_redis", "sorted_sets"]
@@ -23,7 +24,7 @@ __all__ = ["ASIDE", "SortedSets", "is_redis", "sorted_sets"]
 #: Members that one read brings, about; and keys that one look for keys does.
 CHUNK_MEMBERS, CHUNK_KEYS = 5000, 1000
 #: Where a set is moved that has the name of a board's key.
-ASIDE = "keepscore:before:"
+ASIDE = BEFORE
 #: What makes a pattern of a key.
 PATTERN = set("*?[")
 #: What Keepscore names its own keys by.
@@ -66,18 +67,24 @@ class SortedSets:
 
     # -- what there is --------------------------------------------------------------------------------------------------
 
-    def keys(self, patterns: Iterable[str]) -> list[str]:
+    def keys(self, patterns: Iterable[str], or_none: bool = False, or_aside: bool = False) -> list[str]:
         """Return the keys of sorted sets that are named, or fit a pattern such as `leaderboard:*`; raise ConfigError where there are none.
 
-        A pattern finds no keys that begin with `keepscore:` unless it says so. O(keys of the Redis) with a pattern.
+        `or_none`: those that are gone are left out. `or_aside`: sets that were moved aside are found, too. A pattern finds no keys that
+        begin with `keepscore:` unless it says so. O(keys of the Redis) with a pattern.
         """
         found: dict[str, None] = {}
         for pattern in patterns:
-            if not PATTERN & set(pattern) or self._command("EXISTS", pattern):
+            if or_aside and not PATTERN & set(pattern) and self.exists(ASIDE + pattern):
+                found[ASIDE + pattern] = None
+                continue
+            if self.exists(pattern) or not (or_none or PATTERN & set(pattern)):
                 found[pattern] = None
                 continue
-            fitting = sorted(self._scan(pattern))
-            if not fitting:
+            fitting = sorted(self._scan(pattern) if PATTERN & set(pattern) else ())
+            if or_aside:
+                fitting = sorted({*fitting, *(key for key in self._scan(ASIDE + pattern) if key.removeprefix(ASIDE) not in fitting)})
+            if not fitting and not or_none:
                 raise ConfigError(f"no sorted set in the Redis at {self.address} fits {pattern!r}: name one with --key")
             found |= dict.fromkeys(fitting)
         for key in found:
@@ -146,6 +153,10 @@ class SortedSets:
     def is_kept(self, board: Board) -> bool:
         """Return whether a service keeps the board in this Redis."""
         return self.exists(board_keys(board).watermarks)
+
+    def is_listed(self, board: Board, place: RankingPlace) -> bool:
+        """Return whether a board has made a ranking here."""
+        return self._is_listed(board, keys_of(board, Ranking(0, place.window, place.window_id, place.segment)).field)
 
     def _is_listed(self, board: Board, field: str) -> bool:
         found = self._command("HGET", board_keys(board).listed, field)

@@ -123,6 +123,8 @@ FIELDS: dict[str, str] = {
     "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
     "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
     "default all",
+    "following": "whether another system still keeps the scores: Keepscore follows its sorted sets, takes scores from `keepscore import` "
+    "alone, and has its rankings under `keepscore:following:KEY`",
 }
 
 #: What each field of a window means.
@@ -177,7 +179,7 @@ TABLES = {
 #: The type of each field that is not a choice, as `check_type` names it.
 TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
 TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
-TYPES |= {"increments": "bool", "movement": "str | null", "keep_top": "int | null", "resets": "list of str"}
+TYPES |= {"increments": "bool", "following": "bool", "movement": "str | null", "keep_top": "int | null", "resets": "list of str"}
 #: What may be chosen.
 CHOICES: dict[str, tuple[str, ...]] = {
     "operator": get_args(Operator),

@@ -102,6 +102,8 @@ def check_board(board: Board) -> None:
         _check_inactivity(board)
     if board.keep_top is not None:
         _check_keep_top(board, board.keep_top)
+    if board.following and (board.rollup, board.decay, board.inactivity) != (None, None, None):
+        raise wrong(board, "following", True, "roll-ups, and boards with decay or inactivity, change scores themselves: take one away")
 
 
 def _check_types(board: Board) -> None:

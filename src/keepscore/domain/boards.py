@@ -113,6 +113,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     rollup: Rollup | None = None
     resets: list[str] = []
     keep_top: int | None = None
+    following: bool = False
 
     def __post_init__(self) -> None:
         check_board(self)

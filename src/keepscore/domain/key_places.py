@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from keepscore.domain.boards import Board
 from keepscore.domain.keys import key_of, live_key_of
@@ -54,7 +55,8 @@ class KeyPlaces:
     """
 
     def __init__(self, board: Board, now: int) -> None:
-        self._board = board
+        # The system that a board follows has the keys of the templates.
+        self._board = board = replace(board, following=False)
         self._wholes: dict[str, list[RankingPlace]] = {}
         self._slices: list[_SliceForm] = []
         for window in board.periods:

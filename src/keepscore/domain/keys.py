@@ -9,6 +9,9 @@ segment's value that makes a slice look like the whole, when it comes.
 With `live_key` and `live_segment_key`, the rankings of the present window lie under keys without a date, and are renamed to their own when
 it ends. Which window that is by now, the engine knows.
 
+While a board follows another system's sorted sets, these have the keys of its templates, and its own rankings have others: with
+`keepscore:following:` in front.
+
 On a board that was reset, the present part of a window keeps the key of the template. The version before, `v1`, has `KEY:v1`, and
 `keepscore:v1:KEY` for a slice, whose key may end in any value.
 """
@@ -24,7 +27,10 @@ from keepscore.domain.boards import Board
 from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of, uncut, whole_at
 from keepscore.errors import InvalidBoard
 
-__all__ = ["check_keys", "key_of", "live_key_of", "moves_tag", "sample_keys", "tag_of"]
+__all__ = ["FOLLOWING", "check_keys", "key_of", "live_key_of", "moves_tag", "sample_keys", "tag_of"]
+
+#: What keys begin with while a board follows another system.
+FOLLOWING = "keepscore:following:"
 
 _DAY_MS = 86_400_000
 #: From when on, and how many windows are looked at: more than two years, so that a template without the year is seen.
@@ -46,6 +52,10 @@ def key_of(board: Board, span: Span, segment: str) -> str:
 
 
 def _key_of(board: Board, span: Span, segment: str) -> str:
+    return FOLLOWING + _template_key(board, span, segment) if board.following else _template_key(board, span, segment)
+
+
+def _template_key(board: Board, span: Span, segment: str) -> str:
     window = board.periods[span.window]
     names = {"board": board.name, "start": _moment(board, span.start), "end": _moment(board, span.end)}
     whole = window.key.format(**names) if window.key is not None else _default(board, span)
@@ -61,7 +71,8 @@ def live_key_of(board: Board, window: str, segment: str) -> str | None:
     template = board.periods[window].live_segment_key if segment else board.periods[window].live_key
     if template is None:
         return None
-    return _slice_key(template, {"board": board.name}, segment) if segment else template.format(board=board.name)
+    key = _slice_key(template, {"board": board.name}, segment) if segment else template.format(board=board.name)
+    return FOLLOWING + key if board.following else key
 
 
 def _slice_key(template: str, names: Mapping[str, object], segment: str) -> str:

@@ -39,6 +39,7 @@
     │   ├── EventsDropped           a definition that needs them
     │   ├── KeyEnded                an API key that has expired or was revoked
     │   ├── RolledUp                a roll-up takes nothing itself
+    │   ├── StillFollowing          another system takes the scores
     │   ├── NotIncrementable
     │   ├── NothingToUndo           no reset, or one whose grace is over
     │   ├── PlayTokenUsed           a play token counts once
@@ -114,6 +115,7 @@ from keepscore.errors.conflict import (
     NotIncrementable,
     PlayTokenUsed,
     RolledUp,
+    StillFollowing,
     VersionConflict,
     WindowClosed,
     WindowOpen,
@@ -194,6 +196,7 @@ __all__ = [
     "RolledUp",
     "ServiceError",
     "ServiceUnreachable",
+    "StillFollowing",
     "Unauthenticated",
     "Unavailable",
     "UnknownBoard",

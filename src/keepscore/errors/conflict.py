@@ -16,6 +16,7 @@ __all__ = [
     "NothingToUndo",
     "PlayTokenUsed",
     "RolledUp",
+    "StillFollowing",
     "VersionConflict",
     "WindowClosed",
     "WindowOpen",
@@ -49,6 +50,10 @@ class KeyEnded(Conflict):
 
 class RolledUp(Conflict):
     """The board is made from others, and takes no scores and no resets itself."""
+
+
+class StillFollowing(Conflict):
+    """The board follows another system, which still takes the scores."""
 
 
 class NotIncrementable(Conflict):

@@ -377,6 +377,8 @@ def check_links(board: Board, boards: Mapping[str, Board]) -> None:
             problem = f"board {name!r} has decimals = {other.decimals}, and this one {board.decimals}"
         elif other.is_rollup:
             problem = f"board {name!r} is a roll-up, which takes no scores"
+        elif other.following:
+            problem = f"board {name!r} follows another system, and takes no scores"
         elif board.takes_increments and not other.takes_increments:
             hint = ": give it increments = true" if other.resolves_increments and other.order == "desc" and other.decay is None else ""
             problem = f"board {name!r} is a {other.operator!r} board, which takes no increments, as this one does{hint}"

@@ -19,6 +19,7 @@ from keepscore.errors import (
     InvalidTime,
     NotIncrementable,
     RolledUp,
+    StillFollowing,
     UnknownSegment,
 )
 from keepscore.projection.live_boards import LiveBoard
@@ -71,6 +72,10 @@ def check_submission(live: LiveBoard, given: SubmissionRequest, now: int, backfi
     board = live.board
     if board.is_rollup:
         raise RolledUp(f"board {board.name!r} is made from {', '.join(board.made_from)}: send scores there")
+    if board.following and given.opening is None:
+        raise StillFollowing(
+            f"board {board.name!r} follows another system: send scores there until 'keepscore import … --cut-over' ends that"
+        )
     if kind == "increment" and not board.takes_increments:
         hint = ", or give the board increments = true" if board.resolves_increments else ""
         raise NotIncrementable(f"board {board.name!r} has operator {board.operator!r} and takes scores, not increments: send 'score'{hint}")

@@ -71,6 +71,7 @@ def test_a_board_is_shown_whole_with_its_defaults(client: httpx.Client, board: D
         "rollup": None,
         "resets": [],
         "keep_top": None,
+        "following": False,
         "version": 1,
     }
 

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -272,3 +273,11 @@ def test_something_without_a_name_is_not_a_board(data):
 def test_a_schedule_that_is_none(schedule):
     with pytest.raises(InvalidBoard, match=r"windows\.all_time\.snapshot = .* hourly, daily, weekly, monthly"):
         Board("b", windows={"all_time": Window(snapshot=schedule)})
+
+
+@pytest.mark.parametrize(
+    "fields", [{"decay": {"half_life": "7d"}}, {"operator": "sum", "inactivity": {"after": "14d", "lose": 5, "every": "7d"}}]
+)
+def test_a_board_that_follows_changes_no_scores_itself(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidBoard, match="following = True cannot be used; roll-ups, and boards with decay or inactivity"):
+        Board("b", following=True, **fields)

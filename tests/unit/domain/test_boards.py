@@ -43,6 +43,7 @@ def test_a_name_is_all_that_a_board_needs():
         "rollup": None,
         "resets": [],
         "keep_top": None,
+        "following": False,
     }
     assert Board("global").to_dict() == board_from_dict({"name": "global"}).to_dict() == plain
     assert list(plain) == list(FIELDS)

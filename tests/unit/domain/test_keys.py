@@ -3,9 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from keepscore.domain.boards import Board
-from keepscore.domain.keys import key_of, moves_tag, tag_of
+from keepscore.domain.boards import Board, Window
+from keepscore.domain.keys import key_of, live_key_of, moves_tag, sample_keys, tag_of
 from keepscore.domain.windows import span_at
 
 TEMPLATES = [
@@ -39,3 +40,17 @@ def test_a_value_does_not_move_the_tag_and_has_a_key_of_its_own(template: str, v
 @pytest.mark.parametrize(("template", "moves"), list(zip(TEMPLATES, [True, False, True, False], strict=True)))
 def test_boards_whose_keys_may_be_others_than_before_are_known(template: str, moves: bool) -> None:
     assert moves_tag(board_with(template)) is moves
+
+
+def test_a_board_that_follows_leaves_the_keys_of_its_templates_alone() -> None:
+    windows = {
+        "daily": Window(key="lb:{start:%j}", segment_key="lb:{start:%j}:{value}", live_key="lb:now", live_segment_key="lb:now:{value}")
+    }
+    board = Board("b", segments=["region"], windows=windows)
+    follower = replace(board, following=True)
+    span = span_at(board, "daily", 0)
+    assert span is not None
+    for segment in ("", "region:eu"):
+        assert key_of(follower, span, segment) == "keepscore:following:" + key_of(board, span, segment)
+        assert live_key_of(follower, "daily", segment) == f"keepscore:following:{live_key_of(board, 'daily', segment)}"
+    assert not set(sample_keys(board, thorough=True)) & set(sample_keys(follower, thorough=True))

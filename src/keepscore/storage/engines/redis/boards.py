@@ -10,6 +10,7 @@ import msgspec
 
 from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Board
+from keepscore.domain.keys import FOLLOWING
 from keepscore.domain.windows import span_at
 from keepscore.errors import EngineUnavailable
 from keepscore.storage.engines.base import Ranking
@@ -181,7 +182,8 @@ async def wrong_type(client: RedisClient, known: KnownBoard, now: int) -> str | 
 async def somebody_elses(client: RedisClient, known: KnownBoard, now: int) -> str | None:
     """Say what to do about a sorted set under one of a board's present keys that no board of its name has made."""
     keys = [keys_of(known.board, ranking, known.live).key for ranking in present_rankings(0, known.board, now)]
-    mine = {entry.key for entry in (await rankings_in(client, known)).values()}
+    # What the board has followed so far is its own from now on, and moved aside when the rankings take its place.
+    mine = {entry.key.removeprefix(FOLLOWING) for entry in (await rankings_in(client, known)).values()}
     sizes = zip(keys, await sizes_of(client, keys), strict=True)
     return next((foreign(key, size) for key, size in sizes if size and key not in mine), None)
 

@@ -192,6 +192,8 @@ def fingerprint(board: Board) -> str:
         semantics_version.append(board.resets)
     if any(window.is_renamed for window in board.periods.values()):
         semantics_version.append([[window.live_key, window.live_segment_key] for window in board.periods.values()])
+    if board.following:
+        semantics_version.append("following")
     if moves_tag(board):
         # Keys of values with braces are others than they were before braces were replaced.
         semantics_version.append("braces")

@@ -11,7 +11,8 @@ from contextlib import suppress
 import msgspec
 
 from keepscore.domain.boards import Board
-from keepscore.errors import EngineUnavailable
+from keepscore.domain.keys import FOLLOWING
+from keepscore.errors import EngineUnavailable, KeyTaken
 from keepscore.storage.engines.base import Loaded, Ranking
 from keepscore.storage.engines.redis.boards import (
     TAKEN,
@@ -30,7 +31,7 @@ from keepscore.storage.engines.redis.layouts import LONG_CALL_S, RankingKeys, co
 from keepscore.storage.engines.redis.live_windows import live_from, live_kept, live_text
 from keepscore.storage.engines.redis.loading import Loader
 
-__all__ = ["Shadows"]
+__all__ = ["BEFORE", "Shadows"]
 
 #: Milliseconds for which a shadow stays that nobody fills any more.
 SHADOW_TTL_MS = 3_600_000
@@ -38,6 +39,10 @@ SHADOW_TTL_MS = 3_600_000
 CHUNK_MEMBERS = 5000
 #: How often a step is tried that others may come in between.
 TRIES = 20
+#: What the keys of sets begin with that a board has followed until its rankings took their place.
+BEFORE = "keepscore:before:"
+#: The answer where one of them could not be moved there.
+NO_ROOM = -2
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -109,15 +114,22 @@ class Shadows:
             kept = {name for entry in new.values() for name in companions(entry.key)}
             old = await list_of(self._client, known)
             replaced = await self._replaced(shadow, new, old, was_here)
+            # A set that the board has followed is kept beside the ranking that takes its place.
+            followed = {entry.key.removeprefix(FOLLOWING) for entry in old.values() if entry.key.startswith(FOLLOWING)}
+            aside = [BEFORE + entry.key if entry.key in followed else "" for entry in new.values()]
             rankings = [
-                ("\0".join(ranking[1:]), entry.key, max(1, entry.expiry - now) if entry.expiry else 0, replaced[ranking])
-                for ranking, entry in new.items()
+                ("\0".join(ranking[1:]), entry.key, max(1, entry.expiry - now) if entry.expiry else 0, not there and replaced[ranking])
+                for (ranking, entry), there in zip(new.items(), aside, strict=True)
             ]
             ours = [name for entry in old.values() if entry.players != TAKEN for name in companions(entry.key)]
             gone = [known.needs_restate, *(key for key in ours if key not in kept)]
-            keys = [known.watermarks, known.listed, shadow.watermarks, shadow.listed, *moves, *gone]
-            argument = _pack([before, known.epoch, live_text(known.live), len(old), rankings])
+            kept_aside = [key for key in aside if key]
+            keys = [known.watermarks, known.listed, shadow.watermarks, shadow.listed, *moves, *gone, *kept_aside]
+            places = [4 + len(moves) + len(gone) + kept_aside.index(key) + 1 if key else 0 for key in aside]
+            argument = _pack([before, known.epoch, live_text(known.live), len(old), rankings, places, len(gone)])
             done = await self._client.run(ScriptCall("promote", keys, argument), LONG_CALL_S)
+            if done == NO_ROOM:
+                raise KeyTaken(f"board {known.board.name!r}: a set under {BEFORE} is in the way of the one that it follows: rename it")
             if done < 0:
                 raise _exchanged(board_id)
             if done:

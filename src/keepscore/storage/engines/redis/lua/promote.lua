@@ -1,21 +1,24 @@
 -- Put a shadow into the place of a board, in one step.
 --
 -- KEYS     watermarks, list of rankings of the board; the same of its shadow; then for each ranking of the shadow its three keys and
---          the three that they become; then the keys of what there is no more
+--          the three that they become; then the keys of what there is no more; then those under which followed sets are kept
 -- ARGV[1]  msgpack: {the board's epoch before (false: it has none), the one that it gets, which windows are live then, how many rankings
 --          its list has, rankings}; a ranking is {field, name of the key, milliseconds until it
 --          expires (0: never), players that the key must have for it to be replaced (false: whatever it holds is the board's; -1: what
---          it holds is not, and stays)}
--- Answers  1, 0 where the epoch, the list or a key has changed, or -1 where there is no such shadow
+--          it holds is not, and stays)}; then for each ranking the place in KEYS under which the set in its place is kept (0: it is
+--          not); and how many keys there are no more
+-- Answers  1, 0 where the epoch, the list or a key has changed, -1 where there is no such shadow, or -2 where a set cannot be kept
 -- Cost     O(rankings)
 -- Needs    changes.lua
 
-local before, epoch, live, listed, rankings = unpack(cmsgpack.unpack(ARGV[1]))
+local before, epoch, live, listed, rankings, aside, gone = unpack(cmsgpack.unpack(ARGV[1]))
 if call('EXISTS', KEYS[3]) == 0 then return -1 end
 if call('HGET', KEYS[1], 'epoch') ~= before then return 0 end
 if call('HLEN', KEYS[2]) - call('HEXISTS', KEYS[2], '') ~= listed then return 0 end
 for n, given in ipairs(rankings) do
   local size = given[4]
+  local kept = aside[n]
+  if kept > 0 and call('EXISTS', KEYS[6 * n + 2]) == 1 and call('EXISTS', KEYS[kept]) == 1 then return -2 end
   if size and size ~= TAKEN and size_of({key = KEYS[6 * n + 2]}) ~= size then return 0 end
 end
 break_up(KEYS[1])
@@ -28,6 +31,7 @@ for n, given in ipairs(rankings) do
     list_entry(KEYS[4], field, expiry, nil, name, nil, TAKEN)
   else
     list_entry(KEYS[4], field, expiry, upto, name, pruned, call('ZCARD', KEYS[at]))
+    if aside[n] > 0 and call('EXISTS', KEYS[at + 3]) == 1 then call('RENAME', KEYS[at + 3], KEYS[aside[n]]) end
     for i = at, at + 2 do
       call('UNLINK', KEYS[i + 3])
       if call('EXISTS', KEYS[i]) == 1 then
@@ -37,7 +41,7 @@ for n, given in ipairs(rankings) do
     end
   end
 end
-for i = 5 + 6 * #rankings, #KEYS do call('UNLINK', KEYS[i]) end
+for i = 5 + 6 * #rankings, 4 + 6 * #rankings + gone do call('UNLINK', KEYS[i]) end
 call('HSET', KEYS[4], '', '')
 call('HSET', KEYS[3], 'epoch', epoch)
 if live ~= '' then call('HSET', KEYS[3], 'live', live) end
