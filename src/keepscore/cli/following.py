@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from keepscore.cli.bringing import ImportTarget
 from keepscore.cli.members import BadMember, entries_of
 from keepscore.cli.migration import MigrationRequest, MovedSet, label_of
-from keepscore.cli.options import Boards
+from keepscore.cli.options import AnyLeaderboards
 from keepscore.cli.takeover import ASIDE, SortedSets
 from keepscore.domain.boards import Board
 from keepscore.domain.imports import PART_ROWS, as_text, row_digest
@@ -62,7 +62,7 @@ class _Set:
 class Follower:
     """Follows some sets, for one board."""
 
-    def __init__(self, sets: SortedSets, board: Board, boards: Boards, request: MigrationRequest) -> None:
+    def __init__(self, sets: SortedSets, board: Board, boards: AnyLeaderboards, request: MigrationRequest) -> None:
         self._sets, self._board, self._boards, self._request = sets, board, boards, request
         self._target = ImportTarget(boards, board.name)
         self.board = board.name

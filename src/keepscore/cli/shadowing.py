@@ -16,7 +16,7 @@ from rich.table import Table
 
 from keepscore.cli.following import Followed, Follower
 from keepscore.cli.migration import MigrationRequest, MovedSet, Way, planned, way_to
-from keepscore.cli.options import Boards, cell, confirm, count, err, new_table, out, print_json, reach
+from keepscore.cli.options import AnyLeaderboards, cell, confirm, count, err, new_table, out, print_json, reach
 from keepscore.cli.takeover import ASIDE, SortedSets
 from keepscore.errors import ConfigError
 
@@ -78,7 +78,7 @@ def _last_look(sets: SortedSets, follower: Follower, plan: list[MovedSet], yes: 
     return sum(row.recorded for row in rows)
 
 
-def _fence(sets: SortedSets, boards: Boards, name: str, plan: Sequence[MovedSet]) -> list[str]:
+def _fence(sets: SortedSets, boards: AnyLeaderboards, name: str, plan: Sequence[MovedSet]) -> list[str]:
     """See that all sets lie aside, where nobody writes to them; return the keys that are written to again."""
     info = boards.admin.board(name)
     # In the board's own Redis, it has moved them itself when its rankings took their place.

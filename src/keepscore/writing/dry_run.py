@@ -14,7 +14,7 @@ from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.pace import Turns
 from keepscore.writing.batches import check_entry
 from keepscore.writing.idempotency import submission_claim
-from keepscore.writing.opening_balances import Opening
+from keepscore.writing.opening_balances import OpeningBalances
 from keepscore.writing.plan import Planner
 from keepscore.writing.protocols import PlayReader
 from keepscore.writing.scopes import Submission
@@ -34,7 +34,7 @@ async def dry_run(
     """Return the answer that a batch would get, as opening balances of a ranking (`into`) or as scores. Nothing is recorded."""
     catalog, ledger, engine, clock = stores
     now = clock()
-    opening = None if into is None else Opening(live, into, now)
+    opening = None if into is None else OpeningBalances(live, into, now)
     planner = Planner(catalog, Scores(engine, ledger, lambda: now), 0, {})
     answer = BatchReceipt(0, [])
     checked: list[tuple[int, Submission, Claim | None]] = []

@@ -21,7 +21,7 @@ from keepscore.writing.batches import check_entry, check_size, merged_answer
 from keepscore.writing.dry_run import dry_run
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.idempotency import fingerprint
-from keepscore.writing.opening_balances import Opening
+from keepscore.writing.opening_balances import OpeningBalances
 from keepscore.writing.writer import Writer
 
 __all__ = ["Imports"]
@@ -55,7 +55,7 @@ class Imports:
         check_size(entries)
         live, writer, now = self._catalog[board], self._writer, self._clock()
         _check(part, keys, len(entries))
-        opening = None if into is None else Opening(live, into, now)
+        opening = None if into is None else OpeningBalances(live, into, now)
         claim = None if part is None else _claim(live, part.key, part.key)
 
         def record(rejected: list[Rejection]) -> bytes:

@@ -1,4 +1,4 @@
-"""Opening balances: the scores that a ranking of another system has, as the first events of one ranking here."""
+"""OpeningBalances balances: the scores that a ranking of another system has, as the first events of one ranking here."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.writing.batches import check_entry
 from keepscore.writing.scopes import Submission
 
-__all__ = ["Opening"]
+__all__ = ["OpeningBalances"]
 
 
-class Opening:
+class OpeningBalances:
     """The one ranking that some entries open."""
 
     def __init__(self, live: LiveBoard, into: RankingPlace, now: int) -> None:

@@ -46,6 +46,7 @@ __all__ = [
     "EventsQuery",
     "HistoryQuery",
     "ImportBody",
+    "ImportQuery",
     "ImportsQuery",
     "LookupBody",
     "NameBody",
