@@ -64,7 +64,7 @@ def test_every_parameter_of_the_address_is_described(name: str) -> None:
 
 
 def test_the_oldest_version_and_the_deadline_are_the_true_ones() -> None:
-    assert f"a PostgreSQL, {OLDEST_VERSION} or\nnewer" in PAGE
+    assert f"PostgreSQL {OLDEST_VERSION} or\nnewer" in PAGE
     assert f"`?deadline={parse_postgres_url('postgresql://host/db').deadline:g}`" in PAGE
 
 
