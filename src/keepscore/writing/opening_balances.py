@@ -1,4 +1,4 @@
-"""OpeningBalances balances: the scores that a ranking of another system has, as the first events of one ranking here."""
+"""Opening balances: the scores that a ranking of another system has, as the first events of one ranking here."""
 
 from __future__ import annotations
 
