@@ -40,8 +40,8 @@ class Setting(NamedTuple):
 RATE, UNITS, COUNT = "a number and a time, such as '600/1m', or 'off'", "1 to 1000000", "1 to 1000000000"
 #: All settings but boards, by section and key. The variable of `server.port` is KEEPSCORE_SERVER_PORT.
 SETTINGS: dict[str, Setting] = {
-    "server.host": Setting(str, "127.0.0.1", "the address on which the service listens", "an IP address or host name"),
-    "server.port": Setting(int, 8080, "the port on which the service listens", "1 to 65535"),
+    "server.host": Setting(str, "127.0.0.1", "the address to listen on", "an IP address or host name"),
+    "server.port": Setting(int, 8080, "the port to listen on", "1 to 65535"),
     "server.workers": Setting(int, 1, "how many processes serve", "1 to 256; with the embedded engine, 1"),
     "server.auth": Setting(
         str,
@@ -50,18 +50,18 @@ SETTINGS: dict[str, Setting] = {
         "auto, required or off",
     ),
     "server.environment": Setting(
-        str, "live", "which boards, keys and events are served: those of live, or those of test, which are apart", "live or test"
+        str, "live", "which boards, keys and events are served: live or test, which are separate", "live or test"
     ),
     "server.insecure": Setting(
         bool,
         False,
-        "whether the service may listen on other addresses than this machine's own without keys, open to everybody",
+        "whether the service may run without keys on an address that other machines can reach",
         "true or false",
     ),
     "server.stop_timeout": Setting(
         str,
         "10s",
-        "how long the service has to answer what is under way and to stop when it is told to",
+        "how long the service may take to finish running requests when it stops",
         "a duration from 1s to 1h, such as '10s'",
     ),
     "server.max_connections": Setting(
@@ -79,13 +79,13 @@ SETTINGS: dict[str, Setting] = {
     "server.idle_timeout": Setting(
         str,
         "30s",
-        "how long a connection may be idle, take to send the head of a request, or leave an answer unread, before it is closed",
+        "how long a connection may be idle, take to send a request's headers, or leave an answer unread, before it is closed",
         "a duration from 1s to 1h, such as '30s'",
     ),
     "server.body_timeout": Setting(
         str,
         "30s",
-        "how long the body of a request may take to come before the request is refused",
+        "how long a request's body may take to arrive before the request is refused",
         "a duration from 1s to 1h, such as '30s'",
     ),
     "server.cache_bytes": Setting(
@@ -97,18 +97,18 @@ SETTINGS: dict[str, Setting] = {
     "server.allowed_hosts": Setting(
         list,
         [],
-        "the host names by which the service may be asked, beside localhost; listening on loopback, no others are served",
+        "the host names that the service answers to, besides localhost; on a loopback address, no others are answered",
         "host names without a port, such as ['scores.example.com'], or ['*'] for all",
     ),
     "server.cors_origins": Setting(
         list,
         [],
-        "the origins of web pages elsewhere that may read and write here",
+        "other origins whose web pages may read and write here",
         "origins such as ['https://game.example.com'], or ['*'] for all",
     ),
     "server.default_board": Setting(str, "global", "the board behind the routes /api/v1/leaderboard/…", "the name of a board"),
-    "server.log_level": Setting(str, "info", "the least important lines that the log has", "debug, info, warning or error"),
-    "server.log_format": Setting(str, "text", "how lines of the log are written", "text or json"),
+    "server.log_level": Setting(str, "info", "the lowest level that is logged", "debug, info, warning or error"),
+    "server.log_format": Setting(str, "text", "the format of the log", "text or json"),
     "server.access_log": Setting(bool, False, "whether every request is logged and its answer has an X-Request-Id", "true or false"),
     "engine.url": Setting(
         str, "embedded://", "where rankings are kept", "embedded://, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…"
@@ -119,20 +119,20 @@ SETTINGS: dict[str, Setting] = {
     "ledger.keep_events": Setting(
         str,
         "forever",
-        "how long events are kept after they have come; then they are folded and dropped, a month at a time",
+        "how long events are kept after they arrive; then they are folded and dropped, a month at a time",
         "forever, or a duration from 31d, such as '400d'",
     ),
     "ledger.keep_keys": Setting(str, "7d", "how long idempotency keys are remembered", "a duration from 1m to 3650d, such as '7d'"),
     "limits.key": Setting(str, "100000/1s", "how many units the requests of one API key may cost", RATE),
     "limits.player": Setting(str, "6000/1m", "how many units the requests with one player's tokens may cost", RATE),
-    "limits.address": Setting(str, "60000/1m", "how many units the requests of one address may cost that come without an API key", RATE),
+    "limits.address": Setting(str, "60000/1m", "how many units the requests from one address without an API key may cost", RATE),
     "limits.board": Setting(str, "200000/1s", "how many units the requests about one board may cost", RATE),
     "limits.light": Setting(int, 1, "how many units a light request costs, such as one player's rank", UNITS),
     "limits.normal": Setting(int, 2, "how many units a normal request costs, such as a score or a page", UNITS),
     "limits.heavy": Setting(int, 20, "how many units a heavy request costs, such as a batch or a rebuild", UNITS),
     "limits.boards": Setting(int, DEFAULT_CAPS.boards, "how many boards there may be", COUNT),
     "limits.segment_values": Setting(
-        int, DEFAULT_CAPS.segment_values, "how many values a segment may have in one window of a board; each is a ranking of its own", COUNT
+        int, DEFAULT_CAPS.segment_values, "how many values a segment may have in one window of a board; each has its own ranking", COUNT
     ),
 }
 

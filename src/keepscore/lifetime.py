@@ -21,10 +21,10 @@ __all__ = ["CLOSED", "Connect", "Lifetime", "OpenedByCall"]
 #: Makes a ledger and an engine that are not open yet.
 Connect = Callable[[], tuple[Ledger, RankingEngine]]
 
-CLOSED = "these leaderboards are closed: open others with Leaderboards.open(…)"
+CLOSED = "these leaderboards are closed: open new ones with Leaderboards.open(…)"
 OTHER_LOOP = (
-    "these leaderboards were opened in another event loop: open others in this one, as in `async with Leaderboards.open(…) as lb`, or use "
-    "keepscore.sync, which works in every thread"
+    "these leaderboards were opened in another event loop: open new ones in this one, as in `async with Leaderboards.open(…) as lb`, or "
+    "use keepscore.sync, which works in every thread"
 )
 
 

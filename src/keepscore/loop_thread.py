@@ -29,7 +29,7 @@ EXIT_SECONDS = 5.0
 WITHIN = (
     "a method that blocks was called from within the leaderboards' own thread, by a clock or a progress function: it would wait forever"
 )
-CUT_SHORT = "these leaderboards were closed while the call was under way: whether it was recorded is not known"
+CUT_SHORT = "these leaderboards were closed while the call was running: it is not known whether it was recorded"
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -205,7 +205,7 @@ class SimulatedEngine(RankingEngine, SpoolSupport, LockSupport):
     async def promote(self, board_id: int, was_here: bool = False) -> None:
         shadow = self._own._shadows.get(board_id)
         if shadow is None:
-            raise EngineUnavailable("the rankings were exchanged meanwhile: try again")
+            raise EngineUnavailable("the rankings were replaced in the meantime: try again")
         epoch = fingerprint(shadow.board)
 
         def step() -> None:

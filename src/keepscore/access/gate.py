@@ -14,7 +14,7 @@ __all__ = ["AUTH_MODES", "AuthMode", "BoardAccess", "Demand", "Gate", "check_acc
 AuthMode = Literal["auto", "required", "off"]
 AUTH_MODES: tuple[str, ...] = get_args(AuthMode)
 
-MISSING = "this needs a key: send it as 'Authorization: Bearer ks_…'. 'keepscore keys create NAME --scope …' makes one"
+MISSING = "this needs a key: send it as 'Authorization: Bearer ks_…'. 'keepscore keys create NAME --scope …' creates one"
 
 
 class Gate:
@@ -73,7 +73,7 @@ def check_access(demand: Demand, principal: Principal, board: str | None, about:
         if not (demand.scope == "read" and about is not None and about.is_public):
             principal.check_board(board)
     elif principal.is_limited and not demand.filters:
-        raise Forbidden("this address is about all boards, and the key is limited to some: use a key without a limit")
+        raise Forbidden("this route concerns all boards, and the key is limited to some: use a key for all boards")
 
 
 def _check_player_token(demand: Demand, principal: Principal, about: BoardAccess | None) -> None:
@@ -81,4 +81,4 @@ def _check_player_token(demand: Demand, principal: Principal, about: BoardAccess
         raise Forbidden("player tokens cannot be used here: use a key")
     principal.check_scope(demand.scope)
     if demand.scope != "read" and about is not None and not about.takes_players:
-        raise Forbidden("submit = 'server': this board, or one that its scores are sent on to, takes scores with a key, not from players")
+        raise Forbidden("submit = 'server': this board, or one that it passes scores on to, takes scores with a key, not from players")

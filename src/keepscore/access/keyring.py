@@ -107,7 +107,7 @@ class Keyring:
                     await self._note_uses()
             except Exception as exc:
                 # What is known counts until the ledger is back.
-                log.debug("whether keys have changed is not known now: %s", exc)
+                log.debug("cannot check whether keys have changed: %s", exc)
 
     async def _note_uses(self) -> None:
         now = self._clock()
@@ -145,7 +145,7 @@ class Keyring:
     async def _key(self, text: str) -> Principal:
         parsed = parse_key(text)
         if parsed is None:
-            raise Unauthenticated("the key is malformed: send it as it was shown when it was created, whole")
+            raise Unauthenticated("the key is malformed: send all of it, as it was shown when it was created")
         if parsed.environment != self._environment:
             raise Unauthenticated(
                 f"the key is for the environment {parsed.environment!r}, and this service serves {self._environment!r}: use one of its keys"
@@ -199,7 +199,7 @@ class Keyring:
         right = signature_of(secret, signature.time_s, request.method, request.target, request.body, signature.request_id)
         if key is None or not is_same_hash(right.encode(), signature.digest.encode()):
             raise Unauthenticated(
-                "the signature is not that of the request: sign time, method, path with query, body and id with the key's secret"
+                "the signature does not match the request: sign time, method, path with query, body and id with the key's secret"
             )
         principal = self._principal(key)
         # Forgotten when no clock that differs by as much lets it pass any more.

@@ -78,7 +78,7 @@ class Keys:
         except ValueError as exc:
             raise InvalidField(f"overlap: {exc}") from None
         if ends > now + MAX_OVERLAP_MS:
-            raise InvalidField(f"overlap = {overlap!r} is longer than 90d: for how long both keys can be used")
+            raise InvalidField(f"overlap = {overlap!r} is longer than 90d, the longest time that both keys can be valid")
         expires = None if old.expires is None else now + (old.expires - old.created)
         return await self._add(_Grant(old.name, old.scope, old.boards, expires), now, old, ends)
 
@@ -147,7 +147,7 @@ def _expiry(expires: datetime | str | None, now: int) -> int | None:
 
 
 def _unknown(key_id: str) -> UnknownKey:
-    return UnknownKey(f"there is no key {key_id[:40]!r}: 'keepscore keys list' has them all")
+    return UnknownKey(f"there is no key {key_id[:40]!r}: 'keepscore keys list' shows them all")
 
 
 def _time(moment: int | None) -> datetime | None:

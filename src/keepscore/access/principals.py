@@ -64,7 +64,7 @@ def check_patterns(boards: Sequence[str] | None) -> tuple[str, ...]:
         if not isinstance(pattern, str) or not _PATTERN.fullmatch(pattern):
             raise InvalidField(
                 f"boards: {str(pattern)[:40]!r} is not a pattern: write a board's name, with * for any text, ? for any character "
-                f"and [ab] for one of some, at most {MAX_PATTERN} characters"
+                f"and [ab] for one of these, at most {MAX_PATTERN} characters"
             )
     return tuple(boards)
 
@@ -125,12 +125,12 @@ class Principal:
         """Refuse a board that is not its own, whether or not it exists."""
         if not self.may_use(board):
             allowed = " and ".join(", ".join(some) for some in self.patterns)
-            raise Forbidden(f"board {board[:64]!r} is not among those of this {self._name}: {allowed}")
+            raise Forbidden(f"board {board[:64]!r} is not one that this {self._name} may use: {allowed}")
 
     def check_scope(self, scope: str) -> None:
         """Refuse what needs more than its scope."""
         if self.level < LEVELS[scope]:
-            raise Forbidden(f"this {self._name} has the scope {self.scope!r}, and this address needs {scope!r}")
+            raise Forbidden(f"this {self._name} has the scope {self.scope!r}, and this route needs {scope!r}")
 
     def check_player(self, player: object) -> None:
         """Refuse a player that a token does not name."""

@@ -134,7 +134,7 @@ class RateLimits:
             except Exception as exc:
                 # Whatever the driver raises: limits protect the service, and must not take it down.
                 self._away_until = time.monotonic() + AWAY_S
-                log.warning("requests are counted in this process alone for now: %s", type(exc).__name__)
+                log.warning("requests are counted in this process only for now: %s", type(exc).__name__)
         return await self._memory().hit(item, *subject, cost=units)
 
     def _memory(self) -> SlidingWindowCounterRateLimiter:

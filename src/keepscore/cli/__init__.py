@@ -73,7 +73,7 @@ def serve(
             own = "Environment: ", (settings.environment, "bold"), ", with boards, keys and events of its own."
             err.print(Text.assemble(*own))
         if settings.insecure:
-            err.print("--insecure: until there are keys, everybody who can reach this machine can read and write.", style="yellow")
+            err.print("--insecure: until there are keys, anyone who can reach this machine can read and write.", style="yellow")
 
     run_service(settings, started)
 

@@ -11,7 +11,7 @@ from keepscore.domain.results.access import KeyList, NewKey
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="API keys: create, list, revoke and rotate them.")
+app = typer.Typer(no_args_is_help=True, help="Create, list, revoke and rotate API keys.")
 
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key's id, as 'keepscore keys list' shows it.")]
 
@@ -62,7 +62,7 @@ def revoke(key_id: KeyId, url: Url = None, config: Config = None) -> None:
 @app.command()
 def rotate(
     key_id: KeyId,
-    overlap: Annotated[str, typer.Option(metavar="DURATION", help="For how long the old key can still be used.")] = "24h",
+    overlap: Annotated[str, typer.Option(metavar="DURATION", help="How long the old key stays valid.")] = "24h",
     url: Url = None,
     config: Config = None,
     json: Json = False,

@@ -90,7 +90,7 @@ def _segments(texts: list[str] | None) -> dict[str, str] | None:
 
 def _print(receipt: Receipt) -> None:
     if receipt.pending:
-        return out.print("Recorded. The rank is not known yet: the ranking engine is away.")
+        return out.print("Recorded. The rank is not known yet: the ranking engine is down.")
     table = new_table("window", "id", "score", "rank", "change", "percentile", "players")
     for window, state in receipt.windows.items():
         moved = movement_text(state.rank_change, state.previous_rank is None)
@@ -98,5 +98,5 @@ def _print(receipt: Receipt) -> None:
         table.add_row(*map(cell, cells))
     out.print(table)
     if receipt.spooled:
-        out.print("The ledger is away: the ranking engine keeps the score until it is back.")
+        out.print("The ledger is down: the ranking engine keeps the score until it is back.")
     return None

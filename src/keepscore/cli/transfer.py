@@ -70,7 +70,7 @@ def read_lines(file: Path) -> Iterator[ImportLine | BadLine]:
     """Yield the lines of a CSV file (with a header) or a JSON Lines file, one by one."""
     is_csv = file.suffix.lower() == ".csv"
     if not is_csv and file.suffix.lower() not in (".jsonl", ".ndjson"):
-        raise ConfigError(f"{file.name} ends in neither .csv nor .jsonl: rename it after its content")
+        raise ConfigError(f"{file.name} ends in neither .csv nor .jsonl: rename it to match its content")
     with file.open("rb") as raw:
         for number, content in _csv_lines(raw, file.name) if is_csv else _json_lines(raw):
             try:

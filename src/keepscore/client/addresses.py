@@ -51,7 +51,7 @@ def signed(key: str, method: str, target: str, body: bytes | None) -> str:
 def unreachable(url: str, error: httpx.TransportError) -> ServiceUnreachable:
     """Return the error for a connection that could not be made."""
     if isinstance(error, httpx.PoolTimeout):
-        return ServiceUnreachable(f"no connection to {url} became free: fewer calls at once, or a longer timeout, would be right")
+        return ServiceUnreachable(f"no connection to {url} became free: make fewer calls at once, or use a longer timeout")
     reason = "connection refused" if _is_refused(error) else str(error) or "no connection in time"
     return ServiceUnreachable(f"{url} cannot be reached: {reason}. Start the service with 'keepscore serve', or correct the URL")
 
@@ -67,4 +67,4 @@ def lost(url: str, error: httpx.RequestError, timeout_s: float) -> AnswerLost:
     if isinstance(error, httpx.TimeoutException):
         return AnswerLost(f"{url} did not answer within {timeout_s:.3g} s")
     reason = str(error).rstrip(".") or type(error).__name__
-    return AnswerLost(f"the connection to {url} broke before the answer was whole: {reason}")
+    return AnswerLost(f"the connection to {url} broke before the answer was complete: {reason}")

@@ -214,7 +214,7 @@ def _body(body: object) -> bytes | None:
 
 
 def _half_a_pair(error: UnicodeEncodeError) -> InvalidField:
-    return InvalidField(f"{error.object[:40]!r} holds half a surrogate pair, which is no character")
+    return InvalidField(f"{error.object[:40]!r} holds half a surrogate pair, which is not a character")
 
 
 def _check_header_key(key: str) -> None:

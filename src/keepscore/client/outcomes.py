@@ -110,8 +110,8 @@ class Tries(Generic[T]):
         if not self._in_doubt or not self._call.is_change:
             return error
         key = self._call.key if repeatable else None
-        again = f"; send it again with idempotency_key = {key!r}, and it is done once" if key else ""
-        lost = AnswerLost(f"{error}. It is not known whether {self._call.method} {self._call.target} was done{again}", key)
+        again = f"; send it again with idempotency_key = {key!r}, and it takes effect once" if key else ""
+        lost = AnswerLost(f"{error}. It is not known whether {self._call.method} {self._call.target} took effect{again}", key)
         lost.__cause__ = error
         return lost
 
@@ -126,7 +126,7 @@ def result_of(call: Call[T], answer: HttpAnswer) -> T:
         if isinstance(exc, msgspec.DecodeError) and not isinstance(exc, msgspec.ValidationError) and _is_json(answer):
             raise AnswerLost(f"the answer is cut off: {_shown(answer.body)}") from None
         if _is_json(answer):
-            raise ServiceError(f"the answer cannot be read: {exc}. Have service and client the same version?", answer.status) from None
+            raise ServiceError(f"the answer cannot be read: {exc}. Do service and client have the same version?", answer.status) from None
         raise ServiceError(f"the answer is not JSON: is that a Keepscore service? {_shown(answer.body)}", answer.status) from None
 
 
@@ -134,7 +134,9 @@ def error_of(answer: HttpAnswer) -> KeepscoreError:
     """Return the error in an answer, of the class that the library raises."""
     if 300 <= answer.status < 400 and "location" in answer.headers:
         place = answer.headers["location"]
-        return ServiceError(f"the service answered {answer.status}, a redirect to {place}: use that URL, none is followed", answer.status)
+        return ServiceError(
+            f"the service answered {answer.status}, a redirect to {place}: use that URL, as redirects are not followed", answer.status
+        )
     try:
         problem = msgspec.json.decode(answer.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -82,7 +82,7 @@ def check_movement(windows: list[str], movement: str) -> None:
     """Check that a movement is a duration that rankings can look back, or names the window before, where there is one."""
     if movement == "previous_window":
         if windows == ["all_time"]:
-            raise ValueError("'previous_window' is for boards with windows that end: all_time has none before it")
+            raise ValueError("'previous_window' needs windows that end: all_time has no previous one")
         return
     try:
         short = duration_ms(movement) < MIN_MOVEMENT_MS
@@ -124,7 +124,7 @@ def check_cron(cron: str) -> None:
         # A number of thousands of digits.
         raise ValueError(example) from None
     if first is None:
-        raise ValueError(f"it never comes; {example}")
+        raise ValueError(f"it never occurs; {example}")
 
 
 def check_schedule(schedule: str) -> None:
@@ -156,7 +156,7 @@ def half_life_of(operator: str, order: str, decay: object) -> str:
         raise ValueError(f"half_life: allowed are 1h to {MAX_HALF_LIFE // 86_400_000}d")
     if operator == "first" or order == "asc":
         field, value = ("operator", operator) if operator == "first" else ("order", order)
-        raise ValueError(f"it is for high scores of operator best, sum or last, and this board has {field} = {value!r}")
+        raise ValueError(f"it works with high scores and the operators best, sum and last, and this board has {field} = {value!r}")
     return text
 
 

@@ -93,7 +93,7 @@ FIELDS: dict[str, str] = {
     "operator": "how a player's scores combine: `best`; `sum` of all amounts; `last` (scores replace, amounts add); or `first` (only the "
     "earliest counts)",
     "order": "which scores are ahead: `desc` (high) or `asc` (low)",
-    "increments": "`best` only: whether amounts may be sent, too; one makes the score the best so far plus the amount",
+    "increments": "`best` only: whether amounts may be sent, too; an amount is added to the best score so far",
     "decimals": f"digits after the point, {BOUNDS['Board.decimals']}. Scores are stored as whole numbers and never rounded; this cannot be "
     "changed later",
     "ties": "who is ahead when scores are equal: the `first` or the `last` to reach the score, or by `player` id",
@@ -103,22 +103,21 @@ FIELDS: dict[str, str] = {
     "settings for each. Answers are about the first one unless a request names another",
     "timezone": "the IANA time zone in which windows begin and end, such as `Europe/Berlin`",
     "week_start": "the day on which weeks begin, `monday` to `sunday`",
-    "segments": f"attributes that have rankings of their own, such as `region` and `country`; at most {BOUNDS['Board.segments'].most}",
+    "segments": f"attributes that get their own rankings, such as `region` and `country`; at most {BOUNDS['Board.segments'].most}",
     "min_score": "the lowest score that is accepted; by default -`max_score`, and 0 with `decay`",
     "max_score": "the highest score that is accepted; by default 2^53 − 1",
-    "decay": "how scores lose worth over time, such as `{half_life = '7d'}`",
+    "decay": "how scores lose value over time, such as `{half_life = '7d'}`",
     "grace": "how long after a window's end late scores are accepted, such as `1h`",
-    "late": "what becomes of a score whose time lies in a window that is closed: `refuse` it, or count it in the `open_windows`, such as "
-    "`all_time`, alone",
+    "late": "what happens to a score for a closed window: `refuse` it, or count it only in the `open_windows`, such as `all_time`",
     "consistency": "`eventual`, or `strong` for boards with prizes: answers are never cached, and scores are refused while the "
-    "engine is away",
-    "read": "who may read it where keys are required: `key`, or `public` for everybody",
+    "engine is down",
+    "read": "who may read it if keys are required: `key` (any key that covers it), or `public` (everyone)",
     "submit": "who may submit: `server` (API keys only), `players` (player tokens, too), or `auto`: `server` on a `strong` board, and "
     "`players` on others",
-    "also": f"other boards that get every submission too, in the same transaction; at most {BOUNDS['Board.also'].most}. Theirs are "
-    "not followed further",
+    "also": f"other boards that get every submission too, in the same transaction; at most {BOUNDS['Board.also'].most}. Their own "
+    "`also` is not followed",
     "movement": "what `rank_change` in lists compares with: the ranks some time ago, such as `1d`, or those of the `previous_window`",
-    "inactivity": "what players lose who stop playing, such as `{after = '14d', lose = 25, every = '7d', floor = 1000}`",
+    "inactivity": "what players lose when they stop playing, such as `{after = '14d', lose = 25, every = '7d', floor = 1000}`",
     "rollup": "the boards that this one is made from, such as `{of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}`",
     "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
     "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
@@ -131,7 +130,7 @@ FIELDS: dict[str, str] = {
 WINDOW_FIELDS: dict[str, str] = {
     "key": "template of the ranking's key, with `{board}`, `{start}` and `{end}`, such as `lb:{board}:{start:%Y-%m-%d}`",
     "segment_key": "template of a segment's key, with `{board}`, `{start}`, `{end}`, `{segment}` and `{value}`",
-    "live_key": "the ranking's key while its window is the present one, with `{board}` only, such as `lb:{board}:daily`; when the window "
+    "live_key": "the ranking's key while its window is the current one, with `{board}` only, such as `lb:{board}:daily`; when the window "
     "ends, it is renamed to `key`",
     "live_segment_key": "the same for a segment's key, with `{board}`, `{segment}` and `{value}`; when the window ends, it is renamed to "
     "`segment_key`",
@@ -147,7 +146,7 @@ WINDOW_FIELDS: dict[str, str] = {
 }
 
 #: What each field of a decay means.
-DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half of their worth, `1h` to `36500d`, such as `7d`"}
+DECAY_FIELDS: dict[str, str] = {"half_life": "the time in which scores lose half of their value, `1h` to `36500d`, such as `7d`"}
 
 #: What each field of an inactivity means.
 INACTIVITY_FIELDS: dict[str, str] = {

@@ -85,7 +85,9 @@ def check_board(board: Board) -> None:
         half_life = checked(board, "decay", given, partial(half_life_of, board.operator, board.order))
         force_setattr(board, "decay", Decay(half_life))
     if board.increments and (board.operator != "best" or board.order != "desc" or board.decay is not None):
-        allowed = "it is for best boards of high scores without decay: sum and last boards take amounts anyway, first boards never"
+        allowed = (
+            "it works on best boards with high scores and without decay: sum and last boards take amounts anyway, first boards never do"
+        )
         raise wrong(board, "increments", board.increments, allowed)
     if board.movement is not None:
         checked(board, "movement", board.movement, partial(check_movement, list(board.windows)))
@@ -137,11 +139,11 @@ def _check_keep_top(board: Board, keep_top: int) -> None:
     if keep_top not in BOUNDS["Board.keep_top"]:
         raise wrong(board, "keep_top", keep_top, f"allowed: {BOUNDS['Board.keep_top']}")
     if board.rollup is not None:
-        raise wrong(board, "keep_top", keep_top, "a roll-up keeps all players: take away one of the two")
+        raise wrong(board, "keep_top", keep_top, "a roll-up keeps all players: remove one of the two")
     if board.decay is not None:
-        raise wrong(board, "keep_top", keep_top, "a board with decay keeps all players: its scores cannot be worked out again exactly")
+        raise wrong(board, "keep_top", keep_top, "a board with decay keeps all players: its scores cannot be recomputed exactly")
     if board.ttls_ms:
-        raise wrong(board, "keep_top", keep_top, "a board with a ttl keeps all players: take away one of the two")
+        raise wrong(board, "keep_top", keep_top, "a board with a ttl keeps all players: remove one of the two")
 
 
 def _check_rollup(board: Board) -> None:
@@ -152,16 +154,16 @@ def _check_rollup(board: Board) -> None:
         if getattr(board, field):
             raise wrong(board, field, getattr(board, field), "a roll-up has none")
     if board.operator != "best":
-        raise wrong(board, "operator", board.operator, "a roll-up has an aggregate in its place")
+        raise wrong(board, "operator", board.operator, "a roll-up has an aggregate instead")
     if list(board.periods) != [rollup.into]:
-        raise wrong(board, "windows", list(board.periods), f"a roll-up has the window of into, {rollup.into}, alone")
+        raise wrong(board, "windows", list(board.periods), f"a roll-up has only the window of into, {rollup.into}")
 
 
 def _check_inactivity(board: Board) -> None:
     given = msgspec.structs.asdict(board.inactivity) if isinstance(board.inactivity, Inactivity) else board.inactivity
     force_setattr(board, "inactivity", rule := checked(board, "inactivity", given, inactivity_from))
     if not board.adds_up or board.order != "desc" or board.decay or board.also or list(board.periods) != ["all_time"]:
-        allowed = "it is for last and sum boards of high scores with the window all_time alone, without decay and also"
+        allowed = "it works on last and sum boards with high scores and the window all_time only, without decay and also"
         raise wrong(board, "inactivity", given, allowed)
     for value in (rule.lose, rule.floor or 0):
         board.bound("inactivity", value)
@@ -176,7 +178,7 @@ def _canonical_windows(board: Board) -> list[str] | dict[str, Window]:
         raise wrong(board, "windows", given, "a board has at least one window")
     for name in given:
         if name not in _WINDOWS:
-            raise wrong(board, "windows", given, f"{brief(name)} is no window; allowed: {', '.join(_WINDOWS)}")
+            raise wrong(board, "windows", given, f"{brief(name)} is not a window; allowed: {', '.join(_WINDOWS)}")
     if len(set(given)) < len(given):
         raise wrong(board, "windows", given, "give each window once")
     table = given if isinstance(given, Mapping) else dict.fromkeys(given, Window())

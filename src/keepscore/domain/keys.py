@@ -151,13 +151,14 @@ def check_keys(board: Board, others: Iterable[Board]) -> None:
     doubled = sorted(key for key, count in Counter(keys).items() if count > 1)
     if doubled:
         raise InvalidBoard(
-            f"board {board.name!r}: several of its rankings would have the key {doubled[0]!r}: templates need {{start}} in windows that "
-            "come again, {segment} and {value} in segment_key and live_segment_key, and something that tells windows apart, and live keys "
+            f"board {board.name!r}: several of its rankings would have the key {doubled[0]!r}: templates need {{start}} in recurring "
+            "windows, {segment} and {value} in segment_key and live_segment_key, and something that distinguishes windows, and live keys "
             "from the others"
         )
     for other in others:
         shared = sorted({*keys} & {*sample_keys(other)})
         if shared and other.name != board.name:
             raise InvalidBoard(
-                f"board {board.name!r}: its ranking {shared[0]!r} would have the key of one of board {other.name!r}: put {{board}} into it"
+                f"board {board.name!r}: its ranking {shared[0]!r} would have the same key as one of board {other.name!r}: "
+                "put {board} into it"
             )

@@ -33,7 +33,7 @@ def check_text(what: str, text: str, error: type[BadInput] = InvalidPlayer) -> s
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise error(f"{shown} holds half a surrogate pair, which is no character") from None
+        raise error(f"{shown} holds half a surrogate pair, which is not a character") from None
     if not 0 < size <= MAX_ID_BYTES:
         raise error(f"{shown} has {size} bytes: give it 1 to {MAX_ID_BYTES}")
     if not _text.fullmatch(text):

@@ -74,7 +74,7 @@ def span_of(board: Board, window: str, window_id: str) -> Span:
     if not dot:
         return _part(whole, cuts, len(cuts))
     if not re.fullmatch(r"[1-9]\d{0,5}", version, re.ASCII) or int(version) > len(cuts):
-        raise UnknownWindow(f"{window_id!r} is no version of the {window} window {name}, which has {len(cuts)} beside the present one")
+        raise UnknownWindow(f"{window_id!r} is not a version of the {window} window {name}, which has {len(cuts)} besides the current one")
     return _part(whole, cuts, int(version) - 1)
 
 
@@ -109,7 +109,7 @@ def whole_at(board: Board, window: str, moment: int) -> Span | None:
             day += _DAY
         return _span_from(board, window, _first_day(board, window, day))
     except OverflowError:
-        raise UnknownWindow(f"{brief(moment)} ms lies outside the calendar of windows") from None
+        raise UnknownWindow(f"{brief(moment)} ms is outside the calendar of windows") from None
 
 
 def _whole_of(board: Board, window: str, window_id: str) -> Span:
@@ -148,7 +148,7 @@ def _first_day(board: Board, window: str, day: date) -> date:
 
 def _span_from(board: Board, window: str, first: date) -> Span:
     if not 1 < first.year < _LAST_YEAR:
-        raise UnknownWindow(f"{first.isoformat()} lies outside the calendar of windows (years 2 to {_LAST_YEAR - 1})")
+        raise UnknownWindow(f"{first.isoformat()} is outside the calendar of windows (years 2 to {_LAST_YEAR - 1})")
     if window == "daily":
         label, after = first.isoformat(), first + _DAY
     elif window == "weekly":

@@ -107,7 +107,7 @@ async def bring_together(parts: JobParts, live: LiveBoard) -> Positions:
             await parts.restater.restate_late(live)
         else:
             return upto
-    raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: it is tried again")
+    raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: it will be retried")
 
 
 class Tail:

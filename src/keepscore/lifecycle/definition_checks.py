@@ -22,10 +22,10 @@ async def check_definition(
     if old is not None and old.board.decimals != board.decimals:
         raise InvalidBoard(
             f"board {board.name!r}: decimals = {board.decimals} cannot be used; it has {old.board.decimals}, in which its scores "
-            "are stored: make a new board"
+            "are stored: create a new board"
         )
     if old is not None and old.board.is_rollup != board.is_rollup:
-        raise InvalidBoard(f"board {board.name!r}: rollup cannot be given to a board, or taken from it: make a new board")
+        raise InvalidBoard(f"board {board.name!r}: rollup cannot be given to a board, or taken from it: create a new board")
     await _check_dropped(catalog, ledger, board, old)
     boards = {live.name: live.board for live in catalog} | dict(changes)
     if old is None and len(boards) > catalog.max_boards:
@@ -45,13 +45,13 @@ async def _check_dropped(catalog: Catalog, ledger: Ledger, board: Board, old: Li
     dropped = await ledger.openings.accepts_from()
     if old is not None and old.id in dropped and not old.board.same_states(board):
         raise EventsDropped(
-            f"board {board.name!r} cannot mean something else any more: its events of before {said(dropped[old.id])} are folded and "
-            "dropped (keep_events), and another operator, order, calendar or segmentation would need them: make a new board"
+            f"board {board.name!r} can no longer change its operator, order, calendar or segments: its events from before "
+            f"{said(dropped[old.id])} were folded and dropped (keep_events). Create a new board"
         )
     for name in board.made_from:
         part = catalog.get(name)
         if part is not None and part.id in dropped and board.rollup and board.rollup.window in part.ttls:
             raise EventsDropped(
                 f"board {board.name!r}: rollup cannot be used; the {board.rollup.window} rankings of board {name!r} expire, and its "
-                f"events of before {said(dropped[part.id])} are dropped (keep_events)"
+                f"events from before {said(dropped[part.id])} were dropped (keep_events)"
             )

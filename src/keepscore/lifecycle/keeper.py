@@ -210,7 +210,7 @@ class Keeper:
                 async with asyncio.timeout_at(deadline):
                     await self._checkpointing.run(self._checkpoints.run, self._parts.clock())
             except TimeoutError:
-                log.warning("the last checkpoint was cut short: the next start reads more events instead")
+                log.warning("the last checkpoint was interrupted: the next start reads more events instead")
 
     async def _look_after(self, tasks: list[JobTask]) -> None:
         time = asyncio.get_running_loop().time
@@ -235,7 +235,7 @@ class Keeper:
                 # Then there is nothing to do for the one that leads, either; the other jobs tell.
                 leads = False
             if leads and not self._leads and self._parts.is_shared:
-                log.info("this process does the keeper's jobs for all")
+                log.info("this process is the leader: it runs the keeper's jobs")
             self._leads = leads
         return self._leads
 
@@ -250,7 +250,7 @@ class Keeper:
                 await self._parts.ledger.marks.put(job_status(task.job.name), task.status)
                 task.kept = time
             except KeepscoreError as exc:
-                log.debug("what became of the job %r is not kept: %s", task.job.name, exc)
+                log.debug("the status of the job %r was not stored: %s", task.job.name, exc)
 
     # -- on demand ------------------------------------------------------------------------------------------------------
 
@@ -297,7 +297,7 @@ class Keeper:
         except (ValueError, OverflowError):
             raise InvalidTime(f"now = {str(given)!r} is not a time with an offset: write it as in '2026-11-16T00:00:00Z'") from None
         if not 0 <= ms <= now:
-            raise InvalidTime(f"now = {str(given)!r} lies before 1970 or in the future, in which nothing can be closed yet")
+            raise InvalidTime(f"now = {str(given)!r} is before 1970 or in the future, when nothing can be closed yet")
         return ms
 
     async def revise(self, board: str, wanted: RevisionRequest, keep: Keep) -> Revision:

@@ -63,7 +63,7 @@ class Readiness:
                 return None
             await self._engine.probe(live.id)
             if await self._engine.applied(live.id) is None:
-                return EngineUnavailable("its rankings are being made anew")
+                return EngineUnavailable("its rankings are being rebuilt")
         except RankingLost as exc:
             with suppress(EngineUnavailable):
                 # Who catches up next makes it anew.

@@ -56,7 +56,7 @@ class Rebuilds:
         await self._feed.publish(before | after)
         for ranking, why in self._engine.taken().items():
             if ranking.board == live.id:
-                raise KeyTaken(f"board {name!r} is made anew, but for {ranking.window_id} {ranking.segment}: {why}")
+                raise KeyTaken(f"board {name!r} is rebuilt, except for {ranking.window_id} {ranking.segment}: {why}")
         return Rebuild(name, events, players, len(after), round(time.perf_counter() - begun, 3))
 
     async def prune(self) -> None:
@@ -101,7 +101,7 @@ class Rebuilds:
             except RankingLost as lost:
                 log.warning("verifying board %r: %s", name, lost)
                 await self._healing.heal(lost)
-        raise EngineUnavailable(f"the engine lost something of board {name!r} again and again while it was verified: try again")
+        raise EngineUnavailable(f"the engine lost something of board {name!r} repeatedly while it was verified: try again")
 
     async def _restate(self, live: LiveBoard, found: Verification) -> None:
         """Restate the players that differ."""

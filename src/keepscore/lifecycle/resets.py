@@ -62,7 +62,7 @@ class Resets:
             moment, now = live.board.cuts[-1], self._clock()
             if now >= moment + live.board.grace_ms:
                 raise NothingToUndo(
-                    f"board {name!r} was last reset at {live.board.resets[-1]}: that can be undone within its grace only, "
+                    f"board {name!r} was last reset at {live.board.resets[-1]}: that can be undone only within its grace, "
                     f"{live.board.grace}"
                 )
             board = replace(live.board, resets=live.board.resets[:-1])

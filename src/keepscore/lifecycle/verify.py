@@ -133,7 +133,7 @@ class Comparison:
         else:
             flaws += await engine.flaws(ranking, scores, len(seen))
         if nobody:
-            flaws.append(f"it holds {nobody} rows under names by which nobody is found")
+            flaws.append(f"it holds {nobody} rows under unknown names")
         if (pruned := await engine.pruning.pruned(ranking)) is not None:
             expected = {player: state for player, state in expected.items() if not self._is_hidden(pruned, Row(player, *state))}
         return _Look([*found, *expected], flaws)

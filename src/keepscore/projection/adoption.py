@@ -46,7 +46,7 @@ class Adoption:
                 self._catalog.put(record)
                 changed = True
             elif record.board.name == abandoned or self._clock() - since > BUILD_TAKEOVER_MS:
-                log.warning("the rankings of board %r are built here: who defined them has not", record.board.name)
+                log.warning("the rankings of board %r are built here: the process that defined it has not", record.board.name)
                 live = LiveBoard(record, self._catalog)
                 await load_engine(self._ledger, self._engine, live)
                 await promote(self._ledger, self._engine, live)

@@ -119,7 +119,7 @@ class CalendarPosition:
             if (key := next((key for key in self._keys(span, label) if key in wholes), None)) is not None:
                 raise InvalidSegment(
                     f"segment {slice_[0]} = {slice_[1]!r} cannot be used on board {self.board.name!r}: its ranking would have the key "
-                    f"{key!r}, which is that of the whole"
+                    f"{key!r}, which is the key of everyone's"
                 )
         rankings = tuple(Ranking(self.board_id, span.window, span.id, label) for span in self.spans)
         return self._slices.put((self, slice_), rankings, bytes_of(rankings))

@@ -62,9 +62,7 @@ class Restater:
                 left.append(some)
                 tries += 1
                 if tries == MAX_TRIES:
-                    raise EngineUnavailable(
-                        f"player {some[0][0]!r} could not be restated on board {live.name!r}: scores came in all the time"
-                    )
+                    raise EngineUnavailable(f"player {some[0][0]!r} could not be restated on board {live.name!r}: scores kept coming in")
 
     async def restate_late(self, live: LiveBoard) -> None:
         """Restate the players whose events came late, or no longer count, and who were not restated then, if there are any."""

@@ -269,7 +269,7 @@ class RollUps:
             states = await (self._from_states(live, touched) if from_engine else self._from_events(live, touched))
             if await self._engine.settle(live.id, states, applied, {mark: upto}, shadow):
                 return set(states)
-        raise EngineUnavailable(f"board {live.name!r} could not be rolled up: scores came in all the time")
+        raise EngineUnavailable(f"board {live.name!r} could not be rolled up: scores kept coming in")
 
     async def _covers(self, live: LiveBoard, watermarks: Mapping[int, int], players: Mapping[str, object]) -> bool:
         """Return whether the engine's parts include all that the roll-up does: it may have been ahead of them, from the ledger.

@@ -56,7 +56,7 @@ class AsOf:
         ranking = _ranking_at(live, window, segment, moment)
         numbering = rank_kind(live.board, rank)
         if self._waiting > MAX_WAITING_READS:
-            raise Overloaded(f"{self._waiting} questions about the past are waiting, and one is answered at a time: try again later")
+            raise Overloaded(f"{self._waiting} requests about the past are waiting, and one is answered at a time: try again later")
         self._waiting += 1
         try:
             async with self._turn:
@@ -75,7 +75,7 @@ class AsOf:
         moment, now = moment_of(at), self._clock()
         # The present, to the microsecond, may have been rounded up.
         if moment > now + 1:
-            raise InvalidTime(f"at = {str(at)!r} lies in the future: it is {time_of(now).isoformat(timespec='seconds')}")
+            raise InvalidTime(f"at = {str(at)!r} is in the future: it is now {time_of(now).isoformat(timespec='seconds')}")
         return min(moment, now)
 
     async def _fold(self, live: LiveBoard, ranking: Ranking, moment: int) -> dict[str, State]:
@@ -85,8 +85,8 @@ class AsOf:
         opening = await self._ledger.openings.current(live.id)
         if opening is not None and span.start < opening.at and moment < opening.received:
             raise NotKept(
-                f"how board {live.name!r} stood at {said(moment)} is not known any more: events that came before {said(opening.received)} "
-                "are folded and dropped (keep_events); ask for a later moment"
+                f"how board {live.name!r} stood at {said(moment)} is no longer known: events that arrived before {said(opening.received)} "
+                "were folded and dropped (keep_events); ask for a later moment"
             )
         states, expiry = await self._opened(live, ranking, opening)
         counts = _counting(live, ranking, span, moment, opening)

@@ -28,7 +28,7 @@ class Cursors:
 
     def opened(self, ranking: Ranking, cursor: str) -> Row:
         """Return the row that a cursor of a ranking is behind."""
-        wrong = InvalidPage("cursor is not one that this service gave for this ranking: take next_cursor as it is")
+        wrong = InvalidPage("cursor was not returned by this service for this ranking: pass next_cursor unchanged")
         try:
             sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
             own, row = msgspec.json.decode(sealed[16:], type=tuple[Ranking, Row])

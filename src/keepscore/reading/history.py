@@ -269,7 +269,7 @@ async def _board_events(ledger: Ledger, live: LiveBoard, cursor: str | None, lim
     """Return the events of a board behind a cursor (`writer-n` of the last known one), in the order of writer and number. O(limit)."""
     _check_limit(limit, MAX_BOARD_EVENTS)
     if cursor is not None and not re.fullmatch(r"\d{1,18}-\d{1,18}", cursor, re.ASCII):
-        raise InvalidPage(f"cursor = {cursor[:40]!r} is not one that this service gave: take next_cursor as it is")
+        raise InvalidPage(f"cursor = {cursor[:40]!r} was not returned by this service: pass next_cursor unchanged")
     writer, n = map(int, (cursor or "0-0").split("-"))
     positions = await ledger.events.positions(live.id)
     opening = await ledger.openings.current(live.id)

@@ -103,5 +103,5 @@ class Present:
     def _healed(self, board: int, healing: asyncio.Task[None]) -> None:
         del self._healing[board]
         if not healing.cancelled() and (error := healing.exception()) is not None:
-            log.warning("board %d could not be made anew: %s", board, error)
+            log.warning("board %d could not be rebuilt: %s", board, error)
         self._changes.announce()

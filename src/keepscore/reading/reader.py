@@ -253,7 +253,7 @@ class Reader:
         if place is None:
             check_player(player)
             where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
-            kept = f", of which only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
+            kept = f", where only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
             raise UnknownPlayer(f"player {player!r} is not ranked on board {live.name!r} ({where}){kept}")
         unique, standard, dense, total, since = place.unique, place.standard, place.dense, place.total, place.since
         answer = PlayerPlace(
@@ -350,7 +350,7 @@ class Reader:
             except UnknownPlayer:
                 if self._engine.incarnation == incarnation:
                     raise
-        raise EngineUnavailable("one server after the other takes the place of the engine's: try again")
+        raise EngineUnavailable("the engine's server keeps being replaced: try again")
 
     async def _past(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """Return an answer about a window that has ended: from the archive, which is final and says so; else from the engine.

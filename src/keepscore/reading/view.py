@@ -43,7 +43,7 @@ def rank_kind(board: Board, rank: str | None) -> RankKind:
 def check_estimated(rank: RankKind) -> None:
     """Refuse a rank that cannot be estimated."""
     if rank == "dense":
-        raise InvalidField("rank = 'dense' is known of those only whom the engine keeps (keep_top): ask for 'unique' or 'standard'")
+        raise InvalidField("rank = 'dense' is known only for players whom the engine keeps (keep_top): ask for 'unique' or 'standard'")
 
 
 def check_limit(limit: int) -> None:

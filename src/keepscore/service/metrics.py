@@ -36,14 +36,14 @@ PAGE = "page"
 #: What is looked at when somebody asks, and what it means.
 GAUGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "keepscore_info": ("The version of the service.", ("version",)),
-    "keepscore_ready": ("1 where boards take scores, as /readyz says.", ()),
-    "keepscore_degraded": ("1 where something does not work, as /readyz says.", ()),
-    "keepscore_behind": ("1 where recorded scores wait for the engine.", ()),
-    "keepscore_spooling": ("1 where the ledger is away and the engine keeps scores for it.", ()),
+    "keepscore_ready": ("1 if boards take scores, as /readyz says.", ()),
+    "keepscore_degraded": ("1 if something is broken, as /readyz says.", ()),
+    "keepscore_behind": ("1 if recorded scores wait for the engine.", ()),
+    "keepscore_spooling": ("1 if the ledger is down and the engine keeps scores for it.", ()),
     "keepscore_spool_entries": ("Groups of events that the engine keeps for the ledger.", ()),
     "keepscore_pending_events": ("Events that the ledger has and the engine lacks.", ("board",)),
-    "keepscore_players": ("Players in the present ranking of a window.", ("board", "window")),
-    "keepscore_boards": ("Boards that are told apart in labels.", ()),
+    "keepscore_players": ("Players in the current ranking of a window.", ("board", "window")),
+    "keepscore_boards": ("Boards that have a label of their own.", ()),
     "keepscore_engine_memory_used_bytes": ("Memory that the engine's server uses.", ()),
     "keepscore_engine_memory_limit_bytes": ("Memory that the engine's server may use.", ()),
 }

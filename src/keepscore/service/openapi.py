@@ -29,7 +29,7 @@ TAGS = {
     "Scores": "Submit scores and amounts. An answer means that the score is durable.",
     "Rankings": "Read ranks and pages of rankings. Answers carry an `ETag`: a client that polls gets 304 until something changes.",
     "History": "Look back: past windows, players' histories, standings of past moments, events.",
-    "Access": "API keys, and tokens for players. Where keys are asked for, send one as `Authorization: Bearer ks_…`.",
+    "Access": "API keys, and tokens for players. If keys are required, send one as `Authorization: Bearer ks_…`.",
     "Boards": "Define what is ranked, and how.",
     "Players": "Names to show.",
     "Moderation": "Let scores of cheaters no longer count, and undo that. Everything is recorded with its reason.",
@@ -41,14 +41,14 @@ TAGS = {
 INTRODUCTION = """Real-time leaderboards: durable, exact and fast.
 
 JSON in and out, in snake_case. A *board* says what is ranked and how. Each of its *windows* (daily, weekly, all_time …) and *segments* \
-(`region:eu`) is a ranking of its own. Reads take `window`, `window_id`, `segment` and `rank`."""
+(`region:eu`) has its own ranking. Reads take `window`, `window_id`, `segment` and `rank`."""
 
 PROBLEM = """Errors are `application/problem+json` (RFC 9457). `type` is stable: programs compare it. `detail` names the field and the \
 value, and says what would be right. A refused request leaves nothing behind. After 503, try again later. \
 After 504, a submission may be recorded: send it again only with its idempotency key."""
 
 BEARER = """An API key (`ks_…`) or a player token. Each route has a scope, `read`, `submit`, `moderate` or `admin`, and a key of that \
-scope or a later one may use it. Without keys, a service on its own machine asks for none."""
+scope or a later one may use it. A service on its own machine needs none until the first key is created."""
 
 #: Errors that only programs on this side of the API meet, and classes that only group others.
 _INTERNAL = (errors.KeepscoreError, errors.BadInput, errors.NotFound, errors.Conflict, errors.ConfigError, errors.ServiceError)

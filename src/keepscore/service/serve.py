@@ -62,7 +62,7 @@ def check_server(settings: Settings) -> None:
 
 def _check_closed(settings: Settings) -> None:
     """Refuse to listen on other addresses than this machine's own where everybody could do everything."""
-    opens = f"server.host = {settings.host!r} would open the service to everybody who reaches this machine"
+    opens = f"server.host = {settings.host!r} would open the service to anyone who can reach this machine"
     if settings.auth == "off":
         raise ConfigError(
             f"{opens}: server.auth = 'off' asks for no API keys. Set it to 'required', listen on 127.0.0.1, or add --insecure if that is "
@@ -130,7 +130,7 @@ async def _drain(server: Server, serving: asyncio.Future[None], seconds: float) 
         asyncio.get_running_loop().call_soon(server.stop)
         await asyncio.wait((serving,), timeout=seconds)
     if not serving.done():
-        log.warning("requests were still under way %g s after the service was told to stop: they are not answered", seconds)
+        log.warning("requests were still running %g s after the service was stopped: they are not answered", seconds)
         serving.cancel()
     await asyncio.gather(serving, return_exceptions=serving.cancelled())
 

@@ -52,7 +52,7 @@ def _run_workers(settings: Settings, started: Callable[[str], None], folder: str
                 if worker.process.is_alive():
                     continue
                 if len(workers) == 1:
-                    raise ConfigError("the service could not be started: the reason is told above")
+                    raise ConfigError("the service could not be started: see the reason above")
                 worker = workers[-1] = worker.replaced()
         if not stopping.is_set():
             started(f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{settings.port}")

@@ -127,7 +127,7 @@ class LatencyHistogram:
             buckets.sum += total
 
 
-SUBMISSIONS = Counter("keepscore_submissions", "Scores and amounts that came, by what became of them.", "board", "outcome")
+SUBMISSIONS = Counter("keepscore_submissions", "Scores and amounts received, by outcome.", "board", "outcome")
 REQUESTS = Counter("keepscore_requests", "HTTP requests that were answered.", "method", "route", "status")
 REQUEST_SECONDS = LatencyHistogram("keepscore_request_seconds", "Seconds from a request to its answer.", "scope", "cost", "method", "route")
 ENGINE_ERRORS = Counter(
@@ -137,7 +137,7 @@ ENGINE_ERRORS = Counter(
     known=("unreachable", "refused", "not_tried", "quarantined"),
 )
 LEDGER_ERRORS = Counter("keepscore_ledger_errors", "Calls of the ledger that failed.", "kind", known=("unavailable", "full"))
-SPOOLED_EVENTS = Counter("keepscore_spooled_events", "Events that the engine kept for a ledger that was away.")
+SPOOLED_EVENTS = Counter("keepscore_spooled_events", "Events that the engine kept while the ledger was down.")
 HEALS = Counter(
     "keepscore_heals",
     "Times that the engine lacked something, or had too much, and was put right from the ledger, by cause.",

@@ -173,10 +173,10 @@ class Applier:
                 except Gap as gap:
                     tries += 1
                     if tries > MAX_TRIES:
-                        raise EngineUnavailable("the engine lost what it was given again and again: try again") from gap
+                        raise EngineUnavailable("the engine repeatedly lost what it was given: try again") from gap
                     log.warning("healing: %s", gap)
                     if not await self._healing.close_gap(gap):
-                        failed[gap.board] = UnknownBoard("the board was deleted meanwhile")
+                        failed[gap.board] = UnknownBoard("the board was deleted in the meantime")
             except EngineUnavailable as exc:
                 if len(left) > 1:
                     # The others may lie on another server.

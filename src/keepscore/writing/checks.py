@@ -126,9 +126,11 @@ def _stored(live: LiveBoard, kind: Kind, amount: int | float | Decimal) -> int:
 def _moment(at: datetime | str, now: int) -> int:
     ms = moment_of(at)
     if ms > now + MAX_AHEAD_MS:
-        raise InvalidTime(f"at = {str(at)!r} lies in the future: at most {MAX_AHEAD_MS // 1000} s after the service's clock, {_text(now)}")
+        raise InvalidTime(
+            f"at = {str(at)!r} is in the future: it may be at most {MAX_AHEAD_MS // 1000} s after the service's clock, {_text(now)}"
+        )
     if ms < MIN_AT_MS:
-        raise InvalidTime(f"at = {str(at)!r} lies before 1970-01-01, the earliest time that is taken")
+        raise InvalidTime(f"at = {str(at)!r} is before 1970-01-01, the earliest time that is accepted")
     return ms
 
 
@@ -136,8 +138,8 @@ def check_taken(live: LiveBoard, moment: int) -> None:
     """Raise InvalidTime for a time whose events are dropped, or about to be."""
     if moment < live.accepts_from:
         raise InvalidTime(
-            f"at = {_text(moment)} is too early: board {live.name!r} takes scores from {_text(live.accepts_from)} on, as the events of "
-            "before are folded and dropped (keep_events)"
+            f"at = {_text(moment)} is too early: board {live.name!r} takes scores from {_text(live.accepts_from)} on, because "
+            "earlier events were folded and dropped (keep_events)"
         )
 
 

@@ -76,7 +76,7 @@ class EngineChecks:
         """Raise EngineUnavailable where the engine could keep nothing for these requests."""
         for live in dict.fromkeys(live for request in requests for live in request.boards):
             if await self._engine.applied(live.id) is None:
-                raise EngineUnavailable(f"the engine has lost board {live.name!r}, and the ledger is away: try again")
+                raise EngineUnavailable(f"the engine has lost board {live.name!r}, and the ledger is down: try again")
 
     def needed(self, requests: list[PendingRequest]) -> set[int]:
         """Return the numbers of the boards that have to be held."""

@@ -152,7 +152,7 @@ class Healing:
                 if gap.applied is None:
                     raise EngineUnavailable(f"the engine lost board {live.name!r} while it was brought up to date: try again") from gap
                 # Another process does the same, and was quicker.
-        raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: others did so all the time. Try again")
+        raise EngineUnavailable(f"board {live.name!r} could not be brought up to date: others kept doing so. Try again")
 
     async def _catch_up(self, live: LiveBoard, shadow: bool) -> int:
         applied = await self._engine.applied(live.id, shadow) or {}

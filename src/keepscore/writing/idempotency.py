@@ -74,14 +74,14 @@ def fingerprint(request: object) -> bytes:
 
 def _check_same(claim: Claim, known: bytes) -> None:
     if known != claim.fingerprint and claim.kind == IMPORT:
-        raise IdempotencyKeyReused("this row was imported before with another content: it counts as it was")
+        raise IdempotencyKeyReused("this row was imported before with different content: it counts as it was")
     if known != claim.fingerprint:
         where = "on this board" if claim.kind == SUBMISSION else f"for {claim.kind} {claim.target!r}"
         raise IdempotencyKeyReused(f"idempotency key {claim.key!r} was used {where} for another request: give each request its own")
 
 
 def _in_progress(claim: Claim) -> InProgress:
-    return InProgress(f"the request with idempotency key {claim.key!r} is still being worked on: send it again in a moment")
+    return InProgress(f"the request with idempotency key {claim.key!r} is still running: send it again in a moment")
 
 
 async def _nothing() -> None:

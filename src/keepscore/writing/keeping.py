@@ -54,7 +54,7 @@ class Keeping:
         for _ in range(MAX_TRIES):
             for live in (planned[batch.board] for batch in batches):
                 if self._healing.current(live) is not live:
-                    return Unavailable(f"board {live.name!r} was redefined meanwhile: send it again")
+                    return Unavailable(f"board {live.name!r} was redefined in the meantime: send it again")
             try:
                 answers |= zip([batch.board for batch in batches], await self._engine.apply(batches), strict=True)
                 return None
@@ -62,11 +62,11 @@ class Keeping:
                 log.warning("healing: %s", gap)
                 try:
                     if not await self._healing.close_gap(gap):
-                        return UnknownBoard("the board was deleted meanwhile")
+                        return UnknownBoard("the board was deleted in the meantime")
                 except (EngineUnavailable, LedgerUnavailable) as exc:
                     return exc
             except EngineUnavailable as exc:
                 if isinstance(exc, KeyTaken):
                     log.error("%s", exc)
                 return exc
-        return EngineUnavailable("the engine lost what it was given again and again: try again")
+        return EngineUnavailable("the engine repeatedly lost what it was given: try again")

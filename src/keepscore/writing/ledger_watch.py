@@ -56,7 +56,7 @@ class LedgerWatch:
     def check(self, live: LiveBoard) -> None:
         """Raise EngineUnavailable where a board may have events that the ledger has lost."""
         if not self._ledger.identity.is_confirmed or live.id in self._uncompared or live.id in self._wrong:
-            raise EngineUnavailable(f"board {live.name!r} is compared with a ledger that came back, or made anew from it: try again")
+            raise EngineUnavailable(f"board {live.name!r} is being compared with a ledger that came back, or rebuilt from it: try again")
 
     def is_misleading(self, live: LiveBoard) -> bool:
         """Return whether the scores that a board has may not be the ledger's, and are not put right on the way."""
@@ -119,10 +119,10 @@ class LedgerWatch:
         self.boards_found += 1
         self.events_lost += sum(lost.values())
         last = await self._last_received(live)
-        since = "has no events of it" if last is None else f"has its last event of {time_of(last).isoformat()}"
+        since = "has no events of it" if last is None else f"has its last event from {time_of(last).isoformat()}"
         log.error(
-            "the ledger came back older: %d events of board %r that were counted are gone (of writers %s). The ledger %s; the rankings are "
-            "made anew from it",
+            "the ledger came back older: %d events of board %r that were counted are lost (of writers %s). The ledger %s; the rankings are "
+            "rebuilt from it",
             *(sum(lost.values()), live.name, ", ".join(map(str, sorted({mark & 0xFFFFFFFF for mark in lost}))), since),
         )
 

@@ -84,7 +84,7 @@ class Numbers:
             await self._enlist()
         for live in self._catalog:
             if reused & {mark & WRITER for mark in await positions_of(self._ledger, live)}:
-                log.error("events of board %r have numbers that others had which the ledger has lost: it is made anew", live.name)
+                log.error("events of board %r have numbers of events that the ledger has lost: it is rebuilt", live.name)
                 self._watch.distrust(live)
                 await self._engine.disown(live.id)
         self._identity.reused = set()

@@ -206,9 +206,9 @@ class Planner:
     def _taken_by(self, live: LiveBoard, submission: Submission) -> Submission:
         """Return a submission whose board was redefined while it waited, as the new definition takes it."""
         if live.id != submission.live.id:
-            raise UnknownBoard(f"board {live.name!r} was deleted and made anew meanwhile: send it again")
+            raise UnknownBoard(f"board {live.name!r} was deleted and defined again in the meantime: send it again")
         if submission.kind == "increment" and not live.board.takes_increments:
-            raise NotIncrementable(f"board {live.name!r} takes no increments any more: its operator is now {live.board.operator!r}")
+            raise NotIncrementable(f"board {live.name!r} no longer takes increments: its operator is now {live.board.operator!r}")
         return submission.taken_by(live, submission.received)
 
     def _meanings(self, on: _Target, submission: Submission) -> list[_Meaning]:

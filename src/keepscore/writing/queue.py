@@ -46,7 +46,7 @@ class RequestQueue:
     def join(self, request: PendingRequest) -> None:
         """Put a request in line."""
         if self.size >= MAX_WAITING_SUBMISSIONS:
-            raise Overloaded(f"{self.size} submissions are waiting, the most that this service takes on: try again later")
+            raise Overloaded(f"{self.size} submissions are waiting, the most that this service queues: try again later")
         self._requests.append(request)
         self.size += len(request.submissions)
         if self.size >= self._wanted or not request.submissions:

@@ -110,7 +110,7 @@ def _open_route(submission: Submission, live: LiveBoard, scope: Scope | None, no
         left = tuple([span.window for span in route.spans if span not in ended])
         if ended and not (left and scope is None and live.board.late == "open_windows"):
             raise WindowClosed(
-                f"at = {_text(moment)} lies in the {ended[0].window} window {ended[0].id} of board {live.name!r}, which ended at "
+                f"at = {_text(moment)} is in the {ended[0].window} window {ended[0].id} of board {live.name!r}, which ended at "
                 f"{_text(ended[0].end)} and takes late scores for {live.board.grace} only"
             )
         if ended:
@@ -138,7 +138,7 @@ def check_windows(live: LiveBoard, kind: Kind, windows: Sequence[str]) -> tuple[
     board = live.board
     if kind != "score" or not board.takes_corrections:
         raise InvalidField(
-            f"windows = {list(windows)} cannot be given: it is for corrections, which are scores that are sent to 'sum' boards; this is "
+            f"windows = {list(windows)} cannot be given: it is for corrections, which are scores sent to 'sum' boards; this is "
             f"{'a score' if kind == 'score' else 'an increment'} on board {board.name!r}, whose operator is {board.operator!r}"
         )
     if not windows or len(set(windows)) < len(windows) or not set(windows) <= set(board.periods):

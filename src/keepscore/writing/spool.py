@@ -38,7 +38,7 @@ class Spool:
         """Begin to spool, under another writer number."""
         if self._engine.spool is None or not self._identity.has_reserve or self._identity.is_unasked:
             raise reason
-        log.warning("the ledger is away, submissions are kept in the engine: %s", reason)
+        log.warning("the ledger is down, submissions are kept in the engine: %s", reason)
         self.reason = reason
         self._identity.take_spare()
 

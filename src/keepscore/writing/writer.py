@@ -82,7 +82,7 @@ class Writer:
                     await self._task
                     await self._write_pause.settled()
             except TimeoutError:
-                log.error("the process stops while %d submissions wait, which nobody has acknowledged", self._queue.size)
+                log.error("the process stops while %d unacknowledged submissions wait", self._queue.size)
 
     def submit(self, request: PendingRequest) -> asyncio.Future[Any]:
         """Put a request in line; the future becomes its Receipt or BatchReceipt, or the error."""

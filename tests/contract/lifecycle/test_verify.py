@@ -180,7 +180,7 @@ async def test_what_is_lost_and_nobody_reads_is_made_anew(on_each_engine, what, 
             assert (await lb.admin.verify(made.name)).ok
         else:
             (job,) = [job for job in (await lb.admin.run_keeper()).jobs if job.name == "verify"]
-            assert (job.error, job.result) == (None, f"made board {made.name!r} anew, of which something was lost")
+            assert (job.error, job.result) == (None, f"rebuilt board {made.name!r}, which had lost something")
         assert f"has lost something of board {made.name!r}" in caplog.text
         assert lb.bare.zcard(lb.runtime.engine._boards.at(lb.runtime.engine._boards.get(ranking.board), ranking).key) == 10
         assert (await lb.admin.verify(made.name)).ok

@@ -170,5 +170,5 @@ def test_what_the_board_refuses_is_told_again_and_taken_when_it_fits(tmp_path: P
     importing.write("scores.csv", 5, 20, 6)
     assert [importing.load("scores.csv"), importing.load("scores.csv")] == [(1, 2), (0, 3)]
     importing.write("scores.csv", 5, 21, 6)
-    assert "line 3: this row was imported before with another content" in importing.run("scores.csv").stderr
+    assert "line 3: this row was imported before with different content" in importing.run("scores.csv").stderr
     assert importing.total() == 31

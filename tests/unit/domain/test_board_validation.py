@@ -36,7 +36,7 @@ BAD = [
     ("resolution", "`str`", [5]),
     ("windows", "each window once", [["daily", "daily"]]),
     ("windows", "a list or a table", [5, None]),
-    ("windows", "5 is no window; allowed: daily, weekly", [[5], {5: {}}]),
+    ("windows", "5 is not a window; allowed: daily, weekly", [[5], {5: {}}]),
     ("segments", "`list of str`", ["region", 5, [5], None]),
     ("segments", "at most 8, each once", [["a", "a"], [f"s{n}" for n in range(9)]]),
     ("min_score", "`int | float | null`", ["5"]),

@@ -27,7 +27,7 @@ class ApiKey(msgspec.Struct):
     expires: datetime | None
     last_used: datetime | None
     state: KeyState
-    #: The key in whose place it came.
+    #: The key that it replaces.
     replaces: str | None
 
 

@@ -33,7 +33,7 @@ class DeadWriters(Job):
     async def run(self, now: int) -> str:
         closed: list[str] = []
         await try_each(self._close(live, now, closed) for live in list(self.parts.catalog))
-        return f"applied events of writers that are gone: {', '.join(closed)}" if closed else ""
+        return f"applied events of dead writers: {', '.join(closed)}" if closed else ""
 
     async def _close(self, live: LiveBoard, now: int, closed: list[str]) -> None:
         ledger, engine = self.parts.ledger, self.parts.engine
@@ -47,7 +47,7 @@ class DeadWriters(Job):
         since = {gap: min(self._gaps.get(gap, now), now) for gap in behind}
         self._gaps = {gap: when for gap, when in self._gaps.items() if gap[0] != live.id} | since
         if any(now - when >= GAP_MS for when in since.values()):
-            log.warning("board %r: events of a writer that is gone are applied", live.name)
+            log.warning("board %r: applied events of a dead writer", live.name)
             HEALS.add("dead_writer")
             await self.parts.healing.catch_up(live)
             closed.append(live.name)

@@ -18,7 +18,7 @@ class Partitions(Job):
 
     async def run(self, now: int) -> str:
         made = await self.parts.ledger.events.prepare(now)
-        return f"made room for {', '.join(made)}" if made else ""
+        return f"created partitions for {', '.join(made)}" if made else ""
 
 
 class ExpiredKeys(Job):

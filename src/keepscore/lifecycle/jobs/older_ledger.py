@@ -38,4 +38,4 @@ class Comparing(Job):
                 break
             watch.trust(live)
             rebuilt.append(live.name)
-        return f"made anew from an older ledger: {', '.join(rebuilt)}" if rebuilt else ""
+        return f"rebuilt from an older ledger: {', '.join(rebuilt)}" if rebuilt else ""

@@ -85,7 +85,7 @@ class Retention(Job):
             await self._close_books(board, semantics_version, month_of(now - keep), now)
         gone, months = await self._remove([*(live.id for live in lives), *deleted])
         if gone:
-            told.insert(0, f"dropped {gone:,} events of before {' and '.join(sorted(months))}")
+            told.insert(0, f"dropped {gone:,} events from before {' and '.join(sorted(months))}")
         return "; ".join(told)
 
     # -- openings -------------------------------------------------------------------------------------------------------
@@ -108,11 +108,11 @@ class Retention(Job):
                 return
             opening = await self._announce(live, at, until)
         if self.parts.is_shared and self.parts.clock() - opening.announced < ANNOUNCED_MS:
-            raise _Waits(f"it takes no scores of before {said(opening.at)} any more, which all processes have to learn")
+            raise _Waits(f"it no longer takes scores from before {said(opening.at)}, and waits until all processes know")
         if await self._earliest(live, opening.received) < opening.at:
             # It came when that was not known everywhere.
             await self._announce(live, await self._earliest(live, opening.received), opening.received)
-            raise _Waits("scores of earlier times came in")
+            raise _Waits("scores with earlier times came in")
         await self._make(live, now, pace)
 
     async def _check_closed(self, live: LiveBoard, until: int) -> None:
@@ -172,7 +172,7 @@ class Retention(Job):
         async with self._defining:
             await ledger.audit.note("drop_events", live.name, detail, now)
             if self.parts.catalog.get(live.name) is not live or not await ledger.openings.finish(opening, live.semantics_version):
-                raise _Waits("its definition has changed meanwhile")
+                raise _Waits("its definition has changed in the meantime")
 
     async def _close_books(self, board: int, semantics_version: int, until: int, now: int) -> None:
         """Let nothing be left of a deleted board's events."""

@@ -44,8 +44,8 @@ async def revise_window(parts: JobParts, live: LiveBoard, wanted: RevisionReques
     opening = await ledger.openings.current(live.id) if not live.board.is_rollup else None
     if opening is not None and span.end <= opening.at:
         raise NotKept(
-            f"the {span.window} window {span.id} of board {live.name!r} cannot be corrected any more: its events, and all others of "
-            f"before {said(opening.at)}, are folded and dropped (keep_events)"
+            f"the {span.window} window {span.id} of board {live.name!r} can no longer be corrected: its events, and all others from "
+            f"before {said(opening.at)}, were folded and dropped (keep_events)"
         )
     upto = await bring_together(parts, live)
     folded = await folded_in(ledger, live, [span], upto)

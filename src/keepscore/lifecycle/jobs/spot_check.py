@@ -51,10 +51,10 @@ class SpotCheck(Job):
                 log.error("board %r: %s", live.name, lost)
                 await self.parts.healing.heal(lost)
                 healed.append(live.name)
-        told = [f"looked at {looked} players"] if looked else []
+        told = [f"checked {looked} players"] if looked else []
         if repaired:
             told = [f"repaired {len(repaired)} of {looked} players: {', '.join(repaired[:5])}"]
-        return "; ".join(told + [f"made board {name!r} anew, of which something was lost" for name in healed])
+        return "; ".join(told + [f"rebuilt board {name!r}, which had lost something" for name in healed])
 
     async def _sample(self, live: LiveBoard) -> list[tuple[Ranking, str]]:
         """Return some players of some rankings. All rankings are touched: one that is lost makes itself known, although nobody reads it."""

@@ -150,7 +150,7 @@ def _rebuilds(api: Api) -> list[Route]:
             body=RunBody,
             answers={200: answers.KeeperRun},
             tag="Operations",
-            description="Does what is due now, or was due at a past moment.",
+            description="Runs what is due now, or was due at a past moment.",
             example=Example(body={}),
         ),
     ]
@@ -169,7 +169,7 @@ def _players(api: Api) -> list[Route]:
             cost="light",
             answers={200: answers.Profile},
             tag="Players",
-            description="Returns the name to show for a player; null where there is none.",
+            description="Returns the name to show for a player; null if there is none.",
         ),
         Route(
             "PUT",
@@ -208,7 +208,7 @@ def _health(api: Api) -> list[Route]:
             scope="open",
             answers={200: ReadinessAnswer, 503: Problem},
             tag="Service",
-            description="Does a real ledger write and runs the engine's real script. 200 with `degraded`: some things do not work, and "
-            "scores are taken all the same. 503: no board takes scores.",
+            description="Does a real ledger write and runs the engine's real script. 200 with `degraded`: something is broken, but "
+            "scores are still taken. 503: no board takes scores.",
         ),
     ]

@@ -41,7 +41,8 @@ class ImportRoutes:
                 query=ImportsQuery,
                 answers={200: ImportedParts},
                 tag="Scores",
-                description="Returns up to 1,000 parts, by their keys; none after the last. `keepscore import` sees by them what is new.",
+                description="Returns up to 1,000 parts, by their keys; none after the last. "
+                "`keepscore import` uses them to find what is new.",
             ),
             Route(
                 "POST",
@@ -55,8 +56,8 @@ class ImportRoutes:
                 answers={200: ImportReceipt, 202: ImportReceipt},
                 max_body=MAX_BATCH_BODY_BYTES,
                 tag="Scores",
-                description="`keepscore import` uses it. A part is known by what it holds, and each of `keys` by itself: sent again, they "
-                "count once, for as long as the ledger exists. Scores count in closed windows, too. With `into`, they are opening "
+                description="`keepscore import` uses it. A part is recognized by its content, and each of `keys` on its own: sent again, "
+                "they count once, for as long as the ledger exists. Scores count in closed windows, too. With `into`, they are opening "
                 "balances: the scores that another system has in one ranking, which count in no other and on no linked board.",
                 example=Example(body={"scores": [{"player_id": "ada", "score": 1500}], "keys": ["6a1e4c0b52d94f7fa3c8d07be4519c22"]}),
             ),

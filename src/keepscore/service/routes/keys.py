@@ -80,7 +80,7 @@ class KeyRoutes:
                 body=KeyBody,
                 answers={201: NewKey},
                 tag="Access",
-                description="Returns the key's text, `key`, once: the service keeps a hash only. With the first key, requests need one.",
+                description="Returns the key's text, `key`, once: the service keeps only a hash. Once there is a key, requests need one.",
                 example=Example(body={"name": "game server", "scope": "submit", "boards": ["season-*"], "expires": "90d"}),
             ),
             Route(
@@ -91,7 +91,7 @@ class KeyRoutes:
                 scope="admin",
                 answers={200: KeyList},
                 tag="Access",
-                description="Returns all keys without their secrets, ended ones included, the oldest first.",
+                description="Returns all keys without their secrets, including ended ones, oldest first.",
             ),
             Route(
                 "DELETE",
@@ -101,7 +101,8 @@ class KeyRoutes:
                 scope="admin",
                 answers={204: None},
                 tag="Access",
-                description="Ends a key, and the player tokens that it signed, within a second on every worker. Again: nothing happens.",
+                description="Ends a key, and the player tokens that it signed, within a second on every worker. Revoking it "
+                "again does nothing.",
             ),
             Route(
                 "POST",
@@ -112,8 +113,7 @@ class KeyRoutes:
                 query=RotateQuery,
                 answers={201: NewKey},
                 tag="Access",
-                description="Creates a key of the same name, scope and boards. The old one can be used for `overlap` longer: two are valid "
-                "at once.",
+                description="Creates a key of the same name, scope and boards. The old one stays valid for the `overlap`.",
                 example=Example({"overlap": "24h"}),
             ),
             Route(
@@ -161,7 +161,7 @@ class KeyRoutes:
                 answers={200: PlayerStandings},
                 tag="Rankings",
                 description="Returns where the player of the token stands on every board that it may read, by their names. With a key, "
-                "name the player. Go on with `next_cursor`.",
+                "name the player. Continue with `next_cursor`.",
                 example=Example({"player_id": "ada"}),
             ),
         ]

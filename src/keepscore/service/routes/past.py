@@ -36,7 +36,7 @@ class PastApi:
                 query=WindowsQuery,
                 answers={200: answers.Windows},
                 tag="History",
-                description="Returns the windows that have players, the latest first, with their totals.",
+                description="Returns the windows that have players, newest first, with their totals.",
                 example=Example({"limit": 10}),
             ),
             board_read(
@@ -46,7 +46,7 @@ class PastApi:
                 query=SnapshotsQuery,
                 answers={200: answers.Snapshots},
                 tag="History",
-                description="Returns the standings that were archived while windows were open (`snapshot` of a window), the newest first; "
+                description="Returns the standings that were archived while windows were open (`snapshot` of a window), newest first; "
                 "without `segment`, those of everyone.",
                 example=Example({"limit": 10}),
             ),
@@ -57,7 +57,7 @@ class PastApi:
                 query=SnapshotQuery,
                 answers={200: answers.Snapshot},
                 tag="History",
-                description="Returns a page of the standings at the moment of the snapshot. Go on with `next_cursor`.",
+                description="Returns a page of the standings at the moment of the snapshot. Continue with `next_cursor`.",
                 example=Example({"id": 1, "limit": 10}),
             ),
             board_read(
@@ -80,8 +80,8 @@ class PastApi:
                 query=AsOfQuery,
                 answers={200: answers.Top},
                 tag="History",
-                description="Works out the ranking from the events that had come by then. Reads all events of the board, one request at a "
-                "time.",
+                description="Computes the ranking from the events that had arrived by then. Reads all events of the board, one request at "
+                "a time.",
                 example=Example({"at": "2026-11-01T00:00:00Z", "limit": 10}),
             ),
             Route(
@@ -93,7 +93,7 @@ class PastApi:
                 query=EventsQuery,
                 answers={200: answers.PlayerEvents},
                 tag="History",
-                description="Returns what is recorded of a player, the newest first.",
+                description="Returns the recorded events of a player, newest first.",
                 example=Example({"limit": 10}),
             ),
             Route(
@@ -106,7 +106,7 @@ class PastApi:
                 query=BoardEventsQuery,
                 answers={200: answers.BoardEvents},
                 tag="History",
-                description="Returns up to 10,000 events at a time, by writer and number, for exports. Go on with `next_cursor`.",
+                description="Returns up to 10,000 events at a time, by writer and number, for exports. Continue with `next_cursor`.",
                 example=Example({"limit": 1000}),
             ),
         ]

@@ -31,7 +31,7 @@ class ResetRoutes:
                 keyed=True,
                 answers={200: Reset},
                 tag="Operations",
-                description="Ends all rankings of a board as a numbered version, which stays readable, and begins empty ones.",
+                description="Ends all rankings of a board as a numbered version, which stays readable, and starts empty ones.",
             ),
             Route(
                 "POST",
@@ -43,7 +43,7 @@ class ResetRoutes:
                 keyed=True,
                 answers={200: Reset},
                 tag="Operations",
-                description="Possible within the board's `grace`: what came before and after the reset is one ranking again.",
+                description="Possible within the board's `grace`: scores from before and after the reset are in one ranking again.",
             ),
         ]
 

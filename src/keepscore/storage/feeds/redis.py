@@ -93,7 +93,7 @@ class RedisFeed(Feed):
                         if message is not None:
                             self._heard(message)
             except Exception as exc:
-                log.debug("notices are not heard now: %s", exc)
+                log.debug("notices cannot be received now: %s", exc)
                 self._clients.append(self._clients.pop(0))
                 await asyncio.sleep(LISTEN_RETRY_S)
 

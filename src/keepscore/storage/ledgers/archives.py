@@ -12,7 +12,7 @@ from keepscore.storage.ledgers.slots import Slot
 __all__ = ["TAKEN_OVER", "Archive", "ArchiveStore", "Archived", "archive_of"]
 
 #: What an archive that cannot be finished has come to.
-TAKEN_OVER = "another process has begun the same archive anew: it is finished there"
+TAKEN_OVER = "another process has restarted the same archive: it is finished there"
 
 
 class Archived(NamedTuple):

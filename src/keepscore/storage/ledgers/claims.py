@@ -62,7 +62,9 @@ class DuplicateKeys(Exception):
 
 def taken_over(claim: Claim) -> InProgress:
     """Return the error of an owner that was so slow that another process does its work."""
-    return InProgress(f"the request with idempotency key {claim.key!r} goes on in another process, as this one was too slow: send it again")
+    return InProgress(
+        f"the request with idempotency key {claim.key!r} continues in another process, because this one was too slow: send it again"
+    )
 
 
 class ClaimStore(ABC):

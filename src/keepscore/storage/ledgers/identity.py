@@ -36,7 +36,7 @@ class Identity(ABC):
     def check_confirmed(self) -> None:
         """Raise LedgerReplaced where the ledger may be another than the confirmed one."""
         if self.incarnation != self.confirmed or _pinned.get() not in (None, self.incarnation):
-            raise LedgerReplaced("the ledger was connected anew, and is compared with the rankings first: try again")
+            raise LedgerReplaced("the ledger was reconnected, and is compared with the rankings first: try again")
 
     async def look_confirmed(self) -> None:
         """Look, and raise LedgerReplaced where the ledger may be another than the confirmed one."""

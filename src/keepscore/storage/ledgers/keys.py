@@ -25,7 +25,7 @@ class KeyRecord(NamedTuple):
     expires: int | None = None
     revoked: int | None = None
     last_used: int | None = None
-    #: The key in whose place it came.
+    #: The key that it replaces.
     replaces: str | None = None
 
 

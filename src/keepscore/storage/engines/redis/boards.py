@@ -165,7 +165,7 @@ class KnownBoards:
         found = self._keys.get(ranking)
         if found is None:
             if ranking.window not in known.board.periods:
-                raise EngineUnavailable(f"board {known.board.name!r} has no window {ranking.window!r} any more: try again")
+                raise EngineUnavailable(f"board {known.board.name!r} no longer has the window {ranking.window!r}: try again")
             found = keys_of(known.board, ranking, known.live)
             self._keys.put(ranking, found, bytes_of(found))
         return found

@@ -157,7 +157,7 @@ class RedisClient:
         if (policy := memory.get("maxmemory_policy", "noeviction")) != "noeviction":
             which = "rankings that expire, or are being made" if str(policy).startswith("volatile") else "rankings"
             log.warning(
-                "the Redis at %s has maxmemory-policy %s: when it is full, it drops %s, which have to be made anew then. Set noeviction",
+                "the Redis at %s has maxmemory-policy %s: when it is full, it drops %s, which then have to be rebuilt. Set noeviction",
                 *(self.address.shown, policy, which),
             )
 
@@ -316,7 +316,7 @@ def _refusal(address: RedisAddress, exc: Exception) -> ConfigError | EngineUnava
             f"{where} has no database {address.database}: name another in the url, or raise 'databases' in its configuration"
         )
     if "cluster support disabled" in text:
-        return ConfigError(f"{where} is no Cluster: name the nodes of one, or write redis://host:port ({text})")
+        return ConfigError(f"{where} is not a Cluster: name the nodes of one, or write redis://host:port ({text})")
     if "No master found" in text:
         return EngineUnavailable(
             f"the Sentinels at {address.shown} know no primary for {address.service!r}: check the service's name ({text})"

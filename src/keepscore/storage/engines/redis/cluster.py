@@ -57,7 +57,7 @@ class Cluster:
             except Exception as exc:
                 if node is nodes[-1]:
                     raise
-                log.debug("%s does not tell who owns what: %s", node.shown, exc)
+                log.debug("%s does not say who owns which slots: %s", node.shown, exc)
             else:
                 return node
         raise AssertionError("an address names a host")
@@ -148,7 +148,7 @@ class Cluster:
                     self._learn(node, found)
                     await self._leave_out()
                     break
-                log.debug("%s does not tell who owns what: %s", node.shown, found)
+                log.debug("%s does not say who owns which slots: %s", node.shown, found)
             await asyncio.sleep(PAUSE_SECONDS)
         finally:
             self._search = None

@@ -140,7 +140,7 @@ class RedisReads(RankingEngine):
 
     def _lost(self, known: KnownBoard, ranking: Ranking) -> RankingLost:
         where = f"the Redis at {self.address.shown}"
-        return RankingLost(f"{where} has lost something of board {known.board.name!r}: it is made anew", ranking)
+        return RankingLost(f"{where} has lost something of board {known.board.name!r}: it is being rebuilt", ranking)
 
     def _reading(self, script: str, known: KnownBoard, keys: RankingKeys, *arguments: Any) -> ScriptCall:
         given = known.epoch, keys.field, self._clock()

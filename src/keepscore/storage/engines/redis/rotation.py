@@ -61,7 +61,7 @@ class Rotation:
                 return
             if not await self.is_moved(board_id, known.epoch) and not await self._is_there(known):
                 return
-        raise EngineUnavailable("live keys could not be renamed: new rankings came all the time. Try again")
+        raise EngineUnavailable("live keys could not be renamed: new rankings kept coming. Try again")
 
     async def _is_there(self, known: KnownBoard) -> bool:
         """Whether the board is not lost, and not another one by now."""

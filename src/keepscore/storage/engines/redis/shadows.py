@@ -138,7 +138,7 @@ class Shadows:
                 self._boards.define(board_id, known)
                 self._boards.take(board_id, await what_is_taken(self._client, known) if TAKEN in replaced.values() else {})
                 return
-        raise EngineUnavailable(f"board {known.board.name!r} could not be exchanged: new rankings came all the time. Try again")
+        raise EngineUnavailable(f"board {known.board.name!r} could not be replaced: new rankings kept coming. Try again")
 
     async def _promoted(self, board_id: int, board: Board, now: int) -> tuple[KnownBoard, str | bool]:
         """Where the board of a shadow is to lie, and the epoch in its place. What is live stays so: rotating is another step."""
@@ -187,4 +187,4 @@ class Shadows:
 
 
 def _exchanged(board_id: int) -> EngineUnavailable:
-    return EngineUnavailable(f"the rankings of board {board_id} were exchanged meanwhile: try again")
+    return EngineUnavailable(f"the rankings of board {board_id} were replaced in the meantime: try again")

@@ -151,7 +151,7 @@ def _hosts(text: str, default: int) -> list[tuple[str, int]]:
 
 def _replicas(scheme: str, text: str, wrong: Any) -> list[tuple[str, int]] | bool:
     if scheme == "redis+cluster" and text:
-        raise wrong("replicas of a Cluster are not read from")
+        raise wrong("replicas of a Cluster are never read")
     if scheme == "redis+sentinel" or not text:
         if text not in ("", "true", "false"):
             raise wrong(f"replicas = {text!r} is not true or false; the Sentinels know which there are")

@@ -195,7 +195,7 @@ class Connections(Identity):
         if self._process is not None:
             ended = await connection.fetchval(self.queries["end_connection"], self._process, self._name, ENDING_MS)
             if ended is False:
-                raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} has not ended what was under way: try again")
+                raise LedgerUnavailable(f"the PostgreSQL at {self.address.shown} has not ended what was running: try again")
         await connection.execute(self.queries["be_durable"])
         await connection.execute(self.queries["end_when_gone"])
         lock = "use_with_others" if self.shared else "use_alone"

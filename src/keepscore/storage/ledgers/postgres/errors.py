@@ -18,14 +18,14 @@ __all__ = ["DRIVER_ERRORS", "translated", "unavailable"]
 #: All that the driver raises when it cannot do something.
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 
-NOBODY = "does not answer: nobody listens there. Start it, or mend the address"
+NOBODY = "refuses connections: start PostgreSQL, or fix the URL"
 #: What to do about an error, by the first class that it belongs to.
 FIXES: list[tuple[type[Exception], str]] = [
     (
         asyncpg.InvalidAuthorizationSpecificationError,
         "refuses the user or the password ({text}): write them as in postgresql://user:password@host/database, or see its pg_hba.conf",
     ),
-    (asyncpg.InvalidCatalogNameError, "has no such database ({text}): make it with 'createdb', or name another"),
+    (asyncpg.InvalidCatalogNameError, "has no such database ({text}): create it with 'createdb', or name another"),
     (
         asyncpg.TooManyConnectionsError,
         "takes no more connections ({text}): use fewer workers, or raise its max_connections or the role's limit",
@@ -35,13 +35,13 @@ FIXES: list[tuple[type[Exception], str]] = [
     (asyncpg.DuplicateTableError, "has a table of another program ({text}): name a database of its own for the ledger"),
     (asyncpg.UndefinedColumnError, "has tables of another program ({text}): name a database of its own for the ledger"),
     (asyncpg.DatatypeMismatchError, "has tables of another program ({text}): name a database of its own for the ledger"),
-    (asyncpg.UndefinedTableError, "lacks a part of the ledger ({text}): run 'keepscore migrate', or bring back a backup"),
-    (asyncpg.NotNullViolationError, "has recorded other events of this writer meanwhile"),
+    (asyncpg.UndefinedTableError, "lacks a part of the ledger ({text}): run 'keepscore migrate', or restore a backup"),
+    (asyncpg.NotNullViolationError, "has recorded other events of this writer in the meantime"),
     (asyncpg.CannotConnectNowError, "is starting or stopping ({text}): try again"),
     (ConnectionRefusedError, NOBODY),
     (FileNotFoundError, NOBODY),
-    (socket.gaierror, "is on a host that cannot be found ({text}): mend the address"),
-    (TimeoutError, "does not answer in time: see whether it is up and reached, or overloaded"),
+    (socket.gaierror, "is on a host that cannot be found ({text}): fix the URL"),
+    (TimeoutError, "does not answer in time: check whether it is up, reachable and not overloaded"),
 ]
 
 #: The same for errors that have no class of their own.
@@ -49,7 +49,7 @@ WORDS = [
     # A host with several addresses.
     ("Connect call failed", NOBODY),
     ("SSL", "does not offer the encryption that is asked for ({text}): set it up there, or write another sslmode"),
-    ("closed in the middle", "has ended the connection in the middle of a call"),
+    ("closed in the middle", "has closed the connection in the middle of a call"),
 ]
 
 

@@ -49,7 +49,7 @@ class PostgresOpenings(PostgresRole, OpeningStore):
         async def work(connection: Any) -> None:
             self._connections.check_confirmed()
             if await connection.fetchval(self._queries["opening_is_open"], board_id, number) is None:
-                raise LedgerUnavailable("another process has begun the same opening anew: it is finished there")
+                raise LedgerUnavailable("another process has restarted the same opening: it is finished there")
             for query, rows in (("put_opened_rankings", rankings), ("put_opened_states", states)):
                 if rows:
                     columns = [list(column) for column in zip(*rows, strict=True)]

@@ -87,7 +87,7 @@ class SqliteConnections(Identity):
         def confirmed(connection: sqlite3.Connection) -> T:
             if self.incarnation != incarnation:
                 # It was exchanged between the look and the transaction.
-                raise LedgerReplaced(f"another file lies at {self.path}: try again")
+                raise LedgerReplaced(f"another file is now at {self.path}: try again")
             return work(connection)
 
         return await self.write(confirmed)
@@ -143,7 +143,7 @@ class SqliteConnections(Identity):
         async with self._exchanging:
             if self._file.is_same():
                 return
-            log.warning("another file lies at %s: the ledger is opened anew", self.path)
+            log.warning("another file is at %s now: the ledger is reopened", self.path)
             self._file.drop_leftovers()
             # Nothing is written meanwhile.
             self.incarnation += 1
@@ -159,7 +159,7 @@ class SqliteConnections(Identity):
             # It may be put back with all that it has.
             raise LedgerUnavailable(f"{exc}. Whether the last submissions are in it is not known") from exc
         if not same:
-            raise LedgerReplaced(f"another file lies at {self.path}: try again")
+            raise LedgerReplaced(f"another file is now at {self.path}: try again")
 
     def _connect(self, cache_kib: int) -> sqlite3.Connection:
         connection = sqlite3.connect(

@@ -46,7 +46,7 @@ class SqliteOpenings(SqliteRole, OpeningStore):
     async def write(self, board_id: int, number: int, rankings: Sequence[OpenedRanking], states: Sequence[Opened]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             if not connection.execute(self._queries["opening_is_open"], (board_id, number)).fetchone()[0]:
-                raise LedgerUnavailable("another process has begun the same opening anew: it is finished there")
+                raise LedgerUnavailable("another process has restarted the same opening: it is finished there")
             insert(connection, self._queries["put_opened_ranking"], [(board_id, number, *ranking) for ranking in rankings])
             insert(connection, self._queries["put_opened_state"], [(board_id, number, *state) for state in states])
 
