@@ -93,7 +93,8 @@ def _reads(api: Api) -> list[Route]:
             answers={200: answers.Top},
             tag="Rankings",
             description="Returns players in rank order. Continue with `next_cursor`: pages then neither skip nor repeat a player when "
-            "scores change in the meantime. With `min` or `max`, returns only players with such a score, with their ranks among all players.",
+            "scores change in the meantime. With `min` or `max`, returns only players with such a score, with their ranks among all "
+            "players.",
             example=Example({"limit": 10}),
         ),
         board_read(
