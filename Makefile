@@ -58,7 +58,7 @@ bench-access: .venv/benched   ## Measure what a key and limits cost, on single w
 bench-waits: .venv/benched   ## Measure how long others wait at most while a batch, an import or the keeper is at work.
 	$(BIN)/python -m benchmarks.waits
 
-sync: .venv/linted     ## Write the blocking library and client anew from the async ones.
+sync: .venv/linted     ## Generate the blocking library and client from the async ones.
 	$(BIN)/python tools/write_sync.py
 
 docs: .venv/linted     ## Write the tables of board fields in docs/configuration.md from the source.

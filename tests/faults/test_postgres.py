@@ -86,7 +86,7 @@ def test_postgres_stands_still(rig: Rig) -> None:
     rig.settles(history)
     slowest = max(answer.seconds for answer in history.answers if answer.moment > start)
     print(f"slowest answer {slowest:.2f} s")
-    # One deadline for the group before, one to find out, one to connect anew, one to settle what became of it, and the work itself.
+    # One deadline for the group before, one to find out, one to reconnect, one to settle what became of it, and the work itself.
     assert slowest < 6 * POSTGRES_DEADLINE
 
 

@@ -314,7 +314,7 @@ def test_points_by_week_and_in_all(tmp_path: Path) -> None:
         assert here.ranking("leaderboard:weekly:2026-W17") == [("ada", 120)]
         assert here.ranking("leaderboard:weekly:2026-W19") == [("ben", 60)]
 
-        # Each award adds to both, and begins the eight days anew.
+        # Each award adds to both, and restarts the eight days.
         this_week = f"leaderboard:weekly:{datetime.now(UTC):%G-W%V}"
         for amount, points in ((100, 100), (25, 125), (-5, 120)):
             receipt = here.service.increment("xp", "ben", amount)

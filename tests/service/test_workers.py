@@ -159,13 +159,13 @@ def test_a_board_that_was_deleted_is_gone_through_all(service: Service) -> None:
     assert {answer["count"] for answer in of_all(service, "/v1/boards/gone/count").values()} == {0}
 
 
-def test_a_board_is_made_anew_through_another_worker(service: Service) -> None:
+def test_a_board_is_defined_again_through_another_worker(service: Service) -> None:
     """Whoever is asked knows what the others have just done."""
-    service.define("anew", operator="sum")
+    service.define("again", operator="sum")
     for number in range(8):
-        assert call(service.url, "POST", "/v1/boards/anew/increments", {"player_id": "alice", "amount": 5}).body["score"] == 5, number
-        assert call(service.url, "DELETE", "/v1/boards/anew").status == 204, number
-        assert call(service.url, "PUT", "/v1/boards/anew", {"operator": "sum"}).status == 201, number
+        assert call(service.url, "POST", "/v1/boards/again/increments", {"player_id": "alice", "amount": 5}).body["score"] == 5, number
+        assert call(service.url, "DELETE", "/v1/boards/again").status == 204, number
+        assert call(service.url, "PUT", "/v1/boards/again", {"operator": "sum"}).status == 201, number
 
 
 def test_a_score_that_is_sent_at_once_through_all_workers_is_not_added_up(service: Service) -> None:

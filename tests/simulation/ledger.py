@@ -59,7 +59,7 @@ class SimulatedConnections(SqliteConnections):
     async def call(self, what: str, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do some work at the server."""
         world = self._process.world
-        # Whoever was cut off connects anew.
+        # Whoever was cut off reconnects.
         connected = self.incarnation = world.restores
 
         def execute() -> T:

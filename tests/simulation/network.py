@@ -37,7 +37,7 @@ FAULTS = (
     "engine out",
     "ledger out",
 )
-#: What makes a board be made anew, and so heals much else: not in most schedules.
+#: What causes a board to be rebuilt, and so heals much else: not in most schedules.
 LOSSES = (
     "lose",  # rankings are gone, and the engine goes on
     "fail",  # a script fails midway

@@ -111,7 +111,7 @@ async def _schedule(world: World, restoring: Random | None, judging: Random | No
 
 
 async def _look_at_all(world: World, process: Process) -> None:
-    """Read every ranking: what is lost, and nobody has noticed, is made anew by whoever looks at it."""
+    """Read every ranking: what is lost, and nobody has noticed, is rebuilt by whoever looks at it."""
     for ranking in sorted(world.server.data.lost):
         live = next(live for live in process.lb.runtime.catalog if live.id == ranking.board)
         await process.do(

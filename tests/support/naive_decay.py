@@ -1,4 +1,4 @@
-"""What decay means, said as plainly as possible: every amount is looked at anew, with 60 digits."""
+"""What decay means, said as plainly as possible: every amount is looked at again, with 60 digits."""
 
 from decimal import Decimal, localcontext
 

@@ -107,7 +107,7 @@ async def test_closed_leaderboards_say_so_and_may_be_closed_again() -> None:
     await lb.submit("b", "ada", 5)
     await asyncio.gather(lb.close(), lb.close())
     await lb.close()
-    with pytest.raises(NotUsable, match=r"closed: open others with Leaderboards\.open"):
+    with pytest.raises(NotUsable, match=r"closed: open new ones with Leaderboards\.open"):
         await lb.top("b")
     with pytest.raises(NotUsable, match="closed"):
         async with lb:
@@ -154,7 +154,7 @@ def test_another_event_loop_is_told_what_to_do() -> None:
         assert first.run(use_it()) == 1
         for wrong in (use_it, close_it):
             with (
-                pytest.raises(NotUsable, match=r"another event loop: open others in this one.*keepscore\.sync"),
+                pytest.raises(NotUsable, match=r"another event loop: open new ones in this one.*keepscore\.sync"),
                 asyncio.Runner() as second,
             ):
                 second.run(wrong())

@@ -39,7 +39,7 @@ class OrderedFold:
         # Whether a client gave the time is not known.
         self._taken[player] = Seen(seq, FOREVER_MS)
 
-    def begin_anew(self) -> None:
+    def start_over(self) -> None:
         """Forget all states."""
         for known in (self.states, self._times, self._taken):
             known.clear()

@@ -81,7 +81,7 @@ class KeyTaken(EngineUnavailable):
 
 
 class RankingLost(EngineUnavailable):
-    """The engine has lost something of a board, which has to be made anew from the ledger."""
+    """The engine has lost something of a board, which has to be rebuilt from the ledger."""
 
     def __init__(self, message: str, ranking: tuple[int, str, str, str] = (0, "", "", "")) -> None:
         super().__init__(message)

@@ -2,7 +2,7 @@
 
 An exact archive is what the fold of the ledger up to some positions gives. It is copied from the engine, which has the ranking in order;
 what is recorded meanwhile is looked at afterwards, and where it changed the ranking (or the engine has dropped it), the archive is made
-anew from the fold itself. A snapshot of a ranking that goes on is what pages read one after the other show.
+again from the fold itself. A snapshot of a ranking that goes on is what pages read one after the other show.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ async def _timed(
             past = pasts[row.player]
             state = fold_all(live.board, [e for e in past.events if counts(live, e, ranking, upto)], past.states.get(ranking))
             if exact and (state is None or state.score != row.score):
-                # What was before the ranking was dropped and began anew does not count, but the events do not tell.
+                # What was before the ranking was dropped and started over does not count, but the events do not tell.
                 raise NotExact
             rows.append(row._replace(since=NO_TIME if state is None else state.since))
         yield page._replace(rows=rows)

@@ -211,7 +211,7 @@ class Definitions:
             return made
 
     async def rebuild(self, name: str, progress: Progress) -> tuple[int, int]:
-        """Make a board's rankings anew from all of its events; return how many events and players those are."""
+        """Rebuild a board's rankings from all of its events; return how many events and players there are."""
         async with self.defining:
             live = self._catalog[name]
             events, players = await load_from_events(self._ledger, self._engine, live, self._clock(), progress)
@@ -252,7 +252,7 @@ class Definitions:
         return await change()
 
     async def refill(self, name: str) -> None:
-        """Fill a board's rankings anew from the ledger's checkpoint, with everybody, those included whom the engine did not keep."""
+        """Reload a board's rankings from the ledger's checkpoint, including the players whom the engine did not keep."""
         async with self.defining:
             await self._activate(self._catalog[name])
 
@@ -289,7 +289,7 @@ class Definitions:
         return old.board.same_meaning(new) and self._engine.fits(old.board, new) and not brings_back(old, new)
 
     async def _mark_rollups(self, live: LiveBoard) -> None:
-        """Note that the roll-ups of a board have to be made anew, before it means something else."""
+        """Note that the roll-ups of a board have to be rebuilt, before it means something else."""
         for target in self._catalog.rollups(live):
             await self._ledger.marks.put(is_stale_rollup(target.id), True)
 

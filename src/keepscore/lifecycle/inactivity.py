@@ -2,7 +2,7 @@
 
 With `inactivity = {after = "14d", lose = 25, every = "7d", floor = 1000}` a player who scored last at t loses 25 at t + 14 days, 25 more
 at t + 21 days, and so on, down to 1000. Each loss is an increment at the moment when it was due, with an idempotency key made of the
-player and that moment: it is recorded once, however often and in how many processes this runs. A score of the player's own begins anew.
+player and that moment: it is recorded once, however often and in how many processes this runs. The player's next score restarts the count.
 """
 
 from __future__ import annotations

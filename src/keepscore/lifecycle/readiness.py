@@ -66,7 +66,7 @@ class Readiness:
                 return EngineUnavailable("its rankings are being rebuilt")
         except RankingLost as exc:
             with suppress(EngineUnavailable):
-                # Who catches up next makes it anew.
+                # The next one to catch up rebuilds it.
                 await self._engine.give_up(Ranking(*exc.ranking))
             return exc
         except EngineUnavailable as exc:

@@ -1,4 +1,4 @@
-"""Looking after rankings: made anew from the ledger, compared with it, and put right."""
+"""Rebuild rankings from the ledger, compare them with it, and repair them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from keepscore.writing.parts import WriteParts
 
 __all__ = ["Rebuilds"]
 
-#: Problems that are put right player by player. Others want a ranking made anew.
+#: Problems that are repaired player by player. Others need a rebuild.
 SINGLE = {"score", "since", "missing", "extra"}
-#: How often a board is made anew while it is verified.
+#: How often a board is rebuilt while it is verified.
 MAX_HEALS = 3
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Rebuilds:
         self._feed = feed
 
     async def rebuild(self, name: str, progress: Progress) -> Rebuild:
-        """Make the rankings of a board anew from all of its events; until they are whole, readers see the old ones."""
+        """Rebuild a board's rankings from all of its events. Readers see the old ones until it finishes."""
         begun = time.perf_counter()
         live = self._catalog[name]
         await self._engine.check_keys(live.board)

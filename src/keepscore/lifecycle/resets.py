@@ -36,7 +36,7 @@ class Resets:
         self._clock = clock
 
     async def reset(self, name: str, keep: Keep) -> Reset:
-        """Begin anew; when this returns, the new rankings are those that are read."""
+        """Start over; when this returns, readers see the new rankings."""
 
         def make(live: LiveBoard) -> tuple[Board, Reset]:
             # Whatever came before has an earlier time, unless its sender gave it one.

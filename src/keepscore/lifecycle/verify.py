@@ -38,7 +38,7 @@ async def verify_board(ledger: Ledger, engine: RankingEngine, live: LiveBoard, n
     all are kept; who is there must be right.
 
     While it runs, scores come in: whoever differs is looked at once more with the writer held (`write_pause`), one by one.
-    RankingLost is raised where the engine has lost something: the board is to be made anew first, as for any other reader.
+    RankingLost is raised where the engine has lost something: the board is to be rebuilt first, as for any other reader.
     """
     return await Comparison(ledger, engine, live, now, write_pause).verify()
 

@@ -45,7 +45,7 @@ class Folder:
     """Folds events one by one, and remembers the players for whom that did not do.
 
     Where the order of events matters, they come as the ledger took them (`events_of`). A ranking whose time is over when an event comes
-    begins anew with it, as one that an engine has dropped does.
+    starts over with it, as one that an engine has dropped does.
     """
 
     def __init__(self, live: LiveBoard) -> None:
@@ -53,7 +53,7 @@ class Folder:
         self.fold = fold_for(live.board)
         self.states: dict[Ranking, dict[str, State]] = {}
         self._expiries: dict[Ranking, int] = {}
-        #: When rankings began anew.
+        #: When rankings started over.
         self.began: dict[Ranking, int] = {}
         #: Where the order of events matters, what each ranking is folded with.
         self._ordered: dict[Ranking, OrderedFold] | None = {} if live.board.is_ordered else None
@@ -102,7 +102,7 @@ class Folder:
         self._judged.setdefault(verdict.player, set()).update(self.live.rankings_of(verdict))
 
     def pass_over(self, event: Event) -> None:
-        """See that an event came which is not folded here: rankings begin anew with it, and stay for it, as with others."""
+        """See that an event came which is not folded here: rankings start over with it, and stay for it, as with others."""
         if self.live.ttls:
             self._catch_up()
             self._expire(self.live.route(event.at, event.segments, event.scope), event.received, event, None)
@@ -176,7 +176,7 @@ class Folder:
         self._behind.clear()
 
     def _expire(self, route: RankingRoute, received: int, event: Event, known: Known | None) -> int:
-        """See which rankings of a route begin anew with an event, and until when they stay; answer when the first is over."""
+        """See which rankings of a route start over with an event, and until when they stay; answer when the first is over."""
         soonest = FOREVER_MS
         for ranking, expiry in zip(route.rankings, self.live.expiries(route, received), strict=True):
             before = self._expiries.get(ranking, 0)
@@ -185,7 +185,7 @@ class Folder:
                 if over:
                     self._states(ranking).clear()
                     if self._ordered is not None:
-                        self._ordered[ranking].begin_anew()
+                        self._ordered[ranking].start_over()
                     self.began[ranking] = received
                 self._expiries[ranking] = before = expiry
             if before:

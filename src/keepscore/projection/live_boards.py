@@ -153,7 +153,7 @@ class LiveBoard:
         self.is_bounded = self.board.has_bounds and self.board.adds_up and self.half_life is None
         #: Whether scores are shown as they are stored.
         self.is_plain = not self.board.decimals and self.half_life is None
-        #: Whether its rankings are about to begin anew: what is the difference to a score now is not so then.
+        #: Whether its rankings are about to start over: what is the difference to a score now is not so then.
         self.is_resetting = False
         self._positions: ByteCache[int, CalendarPosition] = ByteCache(POSITIONS_BYTES)
         #: The rankings of segment values at calendar positions.

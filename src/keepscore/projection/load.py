@@ -127,7 +127,7 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int, pace: P
             break
     slots = await _slots(ledger, live)
     # Verdicts let no ranking begin again.
-    over = await _begun_anew(live, slots, [event for event in tail if event.kind not in VERDICTS], pace)
+    over = await _started_over(live, slots, [event for event in tail if event.kind not in VERDICTS], pace)
     folder = Folder(live)
     included = await _take_up(ledger, folder, _Behind(points, slots, over, tail), pace)
     known = (lambda ranking, event: _is_included(included, ranking, event)) if included else None
@@ -166,7 +166,7 @@ def _changed(
 
 
 class _Behind(NamedTuple):
-    """What is behind a checkpoint: checkpoints begun since, rankings with their expiries, those that began anew, and the events."""
+    """What is behind a checkpoint: checkpoints begun since, rankings with their expiries, those that started over, and the events."""
 
     points: list[Checkpoint]
     slots: Mapping[Ranking, int]
@@ -242,7 +242,7 @@ async def _from_checkpoint(
     included: dict[tuple[Ranking, str], Positions] = {}
     seqs = {point.number: await highest_seq(ledger, live, point.positions) for point in points}
     slots = await _slots(ledger, live)
-    over = await _begun_anew(live, slots, tail, pace)
+    over = await _started_over(live, slots, tail, pace)
     for ranking, expiry in slots.items():
         if ranking in over:
             folder.expiries[ranking] = expiry
@@ -273,7 +273,7 @@ def _is_included(included: Mapping[tuple[Ranking, str], Positions], ranking: Ran
     return positions is not None and event.n <= positions.get(event.writer, 0)
 
 
-async def _begun_anew(live: LiveBoard, slots: Mapping[Ranking, int], tail: list[Event], pace: Pace) -> set[Ranking]:
+async def _started_over(live: LiveBoard, slots: Mapping[Ranking, int], tail: list[Event], pace: Pace) -> set[Ranking]:
     """Return the checkpointed rankings that started again since: their time was over when an event came."""
     expiries = {ranking: expiry for ranking, expiry in slots.items() if expiry and ranking.window in live.ttls}
     found: set[Ranking] = set()

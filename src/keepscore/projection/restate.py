@@ -1,4 +1,4 @@
-"""Players who are worked out anew from the ledger: their events came late, or the engine did not keep them."""
+"""Players who are recomputed from the ledger: their events came late, or the engine did not keep them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Roll-ups: boards that are made from the windows of others, such as a week from its days. All that is special about them is here.
 
 A roll-up has no events. It is made from *parts*, the boards that it names, each with the one window that counts. Its watermarks tell, for
-each part and each writer, which events it includes (`mark_of`). After a group is applied to a part, the players in it are worked out anew
+each part and each writer, which events it includes (`mark_of`). After a group is applied to a part, the players in it are recomputed
 from their states in all parts, or from their events where the engine cannot tell, and set in one step together with the watermark, if no
 watermark of the roll-up has moved since. What a crash leaves out is behind the watermarks, and found there.
 """
@@ -43,7 +43,7 @@ __all__ = [
     "roll_up_players",
 ]
 
-#: How often a roll-up is worked out anew while others change it.
+#: How often a roll-up is recomputed while others change it.
 MAX_TRIES = 100
 #: Events of a part that are rolled up at a time.
 STEP_EVENTS = 1000
@@ -244,7 +244,7 @@ class RollUps:
     ) -> set[Ranking]:
         """Bring a roll-up up to date with events of one writer on one of its boards; return the rankings that changed.
 
-        States are worked out anew, and set if the roll-up has not gone on meanwhile: whoever comes second has seen what the first has.
+        States are recomputed, and set if the roll-up has not gone on meanwhile: whoever comes second has seen what the first has.
         Events that are not applied on their board yet are looked for in the ledger.
         """
         mark, upto = mark_of(source, events[0].writer), events[-1].n

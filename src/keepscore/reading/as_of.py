@@ -94,7 +94,7 @@ class AsOf:
         if ordered is not None:
             for player, state in list(states.items()):
                 ordered.begin_with(player, state)
-        # A ranking whose time is over when an event comes begins anew with it.
+        # A ranking whose time is over when an event comes starts over with it.
         began = 0
         judged: set[str] = set()
         async for events in events_of(self._ledger, live, {}):
@@ -109,7 +109,7 @@ class AsOf:
                         states.clear()
                         began, expiry = event.received, 0
                         if ordered is not None:
-                            ordered.begin_anew()
+                            ordered.start_over()
                     expiry = max(expiry, live.expiry(span, event.received))
                     if ordered is not None:
                         ordered.add(event)

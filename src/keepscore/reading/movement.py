@@ -114,7 +114,7 @@ async def take_baselines(ledger: Ledger, engine: RankingEngine, live: LiveBoard,
     """Take the baselines of a board that are due, and drop those that nobody needs any more. To be called every now and then.
 
     O(players) for each ranking of an open window, once in a quarter of `movement`; called again, it does nothing. One that was cut
-    short is begun anew, or dropped.
+    short is started over, or dropped.
     """
     taken: dict[Ranking, list[Archive]] = {}
     for archive in await ledger.archives.find(live.id, kind="baseline"):

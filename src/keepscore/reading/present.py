@@ -18,7 +18,7 @@ from keepscore.storage.ledgers.base import Ledger
 
 __all__ = ["EngineCare", "NothingLost", "Present"]
 
-#: Seconds for which a read waits while a board is made anew.
+#: Seconds for which a read waits while a board is rebuilt.
 HEALING_S = 5.0
 
 log = logging.getLogger(__name__)

@@ -75,7 +75,7 @@ class Reader:
         self._versions: dict[Ranking, int] = {}
         self._versions_bytes = 0
         self._tags: ByteCache[Ranking, bytes] = ByteCache(TAGS_BYTES)
-        # Versions start anew with the process, so that its tags must not be those of another.
+        # Versions start over with the process, so that its tags must not be those of another.
         self._instance = secrets.token_hex(4)
         self._epoch = 0
         #: Views by their names, and the moments from and until which the names mean them.

@@ -1,7 +1,7 @@
 """A ledger that came back older than the engine: found, told, and the boards that are wrong by it.
 
 Every event is in the ledger before the engine applies it, or is kept for the ledger beside the rankings. So an engine that is ahead of
-the ledger, and keeps nothing of what lies between, has events that the ledger has lost: its rankings are made anew.
+the ledger, and keeps nothing of what lies between, has events that the ledger has lost: its rankings are rebuilt.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LedgerWatch:
         #: Boards that were found ahead of the ledger since this process started, and the events that the ledger had lost of them.
         self.boards_found = 0
         self.events_lost = 0
-        #: Boards that are yet to be compared with the ledger that is there now, and those that are being made anew.
+        #: Boards that are yet to be compared with the ledger that is there now, and those that are being rebuilt.
         self._uncompared: set[int] = set()
         self._wrong: set[int] = set()
 
@@ -69,7 +69,7 @@ class LedgerWatch:
         self._uncompared |= {live.id for live in self._catalog}
 
     def distrust(self, live: LiveBoard) -> None:
-        """Have a board made anew."""
+        """Have a board rebuilt."""
         self._wrong.add(live.id)
 
     def trust(self, live: LiveBoard) -> None:

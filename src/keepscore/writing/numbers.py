@@ -128,7 +128,7 @@ class Numbers:
         """Find out how far this writer's events are recorded, after an append that ended in an error, and apply those."""
         for live in self._catalog:
             last = (await self._ledger.events.positions(live.id)).get(self._identity.number, 0)
-            # Connected anew meanwhile, it may be an older one.
+            # After a reconnect, it may be an older one.
             self._ledger.identity.check_confirmed()
             if last < self.counts.get(live.id, 0):
                 await self.reconcile()

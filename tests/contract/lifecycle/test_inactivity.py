@@ -43,7 +43,7 @@ async def test_players_lose_when_it_is_due_and_once(lbs, clock, fields):
         assert [(event.at, event.amount) for event in events[:-1]] == [(at(NOON + days * DAY), -25) for days in (28, 21, 14)]
         assert events[0].game_id == f"inactivity:{NOON + 28 * DAY}"
         assert events[0].metadata["reason"] == "inactivity"
-        # A score of their own begins the count anew.
+        # A score of their own restarts the count.
         await lb.increment("rating", "a", 100)
         clock.now += 14 * DAY - 1
         assert await run_job(lb, clock.now) == 0

@@ -73,7 +73,7 @@ async def test_a_checkpoint_is_not_finished_in_another_ledger(run, path, tmp_pat
         assert await differences(lb) == []
 
 
-async def test_what_was_made_anew_from_a_ledger_that_is_gone_is_not_trusted(run, path, tmp_path):
+async def test_what_was_rebuilt_from_a_ledger_that_is_gone_is_not_trusted(run, path, tmp_path):
     async with run(COINS) as lb:
         await fill(lb, 6, "coins")
         await back_up(lb, tmp_path / "older.db")

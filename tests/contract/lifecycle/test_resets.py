@@ -16,7 +16,7 @@ from tests.contract.opened import DAY, HOUR, NOON, SECOND, at, differences, kill
 BOARD = Board("b", operator="sum", windows=["all_time", "daily"], segments=["region"])
 
 
-async def test_a_reset_ends_a_version_and_begins_anew(lbs, clock):
+async def test_a_reset_ends_a_version_and_starts_over(lbs, clock):
     async with lbs(BOARD) as lb:
         await lb.increment("b", "a", 5, segments={"region": "eu"})
         await lb.increment("b", "c", 7)

@@ -174,7 +174,7 @@ async def test_scores_and_reads_go_on_meanwhile(tmp_path, monkeypatch, ledger, e
 
 
 @pytest.mark.parametrize("engine", ["embedded", "redis"])
-async def test_an_engine_from_before_what_was_dropped_is_filled_anew(tmp_path, engine):
+async def test_an_engine_from_before_what_was_dropped_is_reloaded(tmp_path, engine):
     async with Twins("sqlite", engine, tmp_path, BOARDS["first, and a roll-up"]) as twins:
         await twins.live_through(20)
         lb, saved = twins.one, {}

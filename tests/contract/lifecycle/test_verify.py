@@ -155,7 +155,7 @@ async def test_what_a_bare_client_has_changed_is_found_and_put_right(on_each_eng
         ("the epoch", "verify"),
     ],
 )
-async def test_what_is_lost_and_nobody_reads_is_made_anew(on_each_engine, what, finder, caplog):
+async def test_what_is_lost_and_nobody_reads_is_rebuilt(on_each_engine, what, finder, caplog):
     made = board()
     async with on_each_engine(made) as lb:
         whole = await filled(lb, made.name)

@@ -136,7 +136,7 @@ async def test_where_nobody_waits_for_ranks_scores_are_the_same(engine, operator
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("ranked", [True, False])
 @pytest.mark.parametrize("options", [{}, {"ties": "player"}, {"max_score": 100}, {"operator": "sum"}])
-async def test_what_comes_after_the_end_of_a_rankings_time_begins_it_anew(engine, options, ranked, together):
+async def test_what_comes_after_the_end_of_a_rankings_time_starts_it_over(engine, options, ranked, together):
     live = live_board(Board("b", windows={"all_time": {"ttl": "2d"}}, **options))
     await start(engine, live)
     kind = "increment" if live.board.operator == "sum" else "score"

@@ -23,7 +23,7 @@ from tests.support.opening import leaderboards
 from tests.support.redis_servers import single
 
 
-async def test_two_processes_make_a_lost_board_anew_at_once():
+async def test_two_processes_rebuild_a_lost_board_at_once():
     live, ledger = live_board(Board(f"b-{secrets.token_hex(4)}")), secrets.token_hex(4)
     one, two = (RedisEngine(redis_url(), clock=lambda: NOON - DAY) for _ in range(2))
     for engine in (one, two):

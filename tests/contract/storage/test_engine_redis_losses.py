@@ -71,7 +71,7 @@ async def write_all(lb, lose, board):
 @pytest.mark.parametrize("how", ["read", "write", "restart"])
 @pytest.mark.parametrize("lost", ["key", "renamed", "times", "dense", "list", "marks", "list and marks", "key and list"])
 @pytest.mark.parametrize("layout", BOARDS)
-async def test_what_is_lost_is_made_anew_before_anybody_is_answered(run, bare, layout, lost, how):
+async def test_what_is_lost_is_rebuilt_before_anybody_is_answered(run, bare, layout, lost, how):
     board = BOARDS[layout]
     async with run(board) as lb:
         await fill(lb)

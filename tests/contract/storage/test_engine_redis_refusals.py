@@ -57,7 +57,7 @@ async def test_a_script_that_fails_midway_leaves_nothing_half_done(tmp_path, clo
 
 
 @pytest.mark.parametrize("command", ["unlink", "rename", "persist", "hexists"])
-async def test_a_board_that_cannot_be_made_anew_leaves_nothing_over(tmp_path, clock, command):
+async def test_a_board_that_cannot_be_rebuilt_leaves_nothing_over(tmp_path, clock, command):
     boards = Board("b", operator="sum"), Board("prize", consistency="strong")
     with single() as server:
         async with over_redis(tmp_path / "scores.db", server.url, clock, *boards) as lb:
@@ -80,7 +80,7 @@ async def test_a_board_that_cannot_be_made_anew_leaves_nothing_over(tmp_path, cl
 
 
 @pytest.mark.parametrize("command", ["zcount", "zrem"])
-async def test_a_roll_up_that_fails_midway_is_made_anew(tmp_path, clock, command):
+async def test_a_roll_up_that_fails_midway_is_rebuilt(tmp_path, clock, command):
     rollup = {"of": ["days"], "window": "daily", "into": "weekly", "aggregate": "sum"}
     boards = Board("days", operator="sum", windows=["daily"]), Board("b", rank="dense", windows=["weekly"], rollup=rollup)
     with single() as server:
@@ -95,7 +95,7 @@ async def test_a_roll_up_that_fails_midway_is_made_anew(tmp_path, clock, command
             assert (await lb.admin.verify("b")).ok
 
 
-async def test_a_pruning_that_fails_midway_is_made_anew(tmp_path, clock):
+async def test_a_pruning_that_fails_midway_is_rebuilt(tmp_path, clock):
     board = Board("b", operator="sum", rank="dense", keep_top=3)
     with single() as server:
         async with over_redis(tmp_path / "scores.db", server.url, clock, board) as lb:
@@ -109,7 +109,7 @@ async def test_a_pruning_that_fails_midway_is_made_anew(tmp_path, clock):
             assert (await lb.admin.verify("b")).ok
 
 
-async def test_an_index_of_scores_that_fails_midway_begins_anew(tmp_path, clock, monkeypatch):
+async def test_an_index_of_scores_that_fails_midway_starts_over(tmp_path, clock, monkeypatch):
     monkeypatch.setattr("keepscore.storage.engines.redis.boards.CHUNK_PLAYERS", 2)
     with single() as server:
         async with over_redis(tmp_path / "scores.db", server.url, clock, Board("b", operator="sum")) as lb:

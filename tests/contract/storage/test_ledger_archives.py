@@ -29,7 +29,7 @@ async def test_an_archive_comes_back_as_it_went_in(ledger):
     assert await ledger.archives.find(2) == []
 
 
-async def test_one_that_is_not_finished_is_nobodys_and_begins_anew(ledger):
+async def test_one_that_is_not_finished_is_nobodys_and_starts_over(ledger):
     first = await ledger.archives.begin(1, WEEK, "closed", 1, 5)
     await ledger.archives.write(first, ROWS[:2])
     assert await ledger.archives.find(1) == []
@@ -73,7 +73,7 @@ async def test_the_archives_that_a_player_is_in(ledger):
 
 
 async def test_two_that_make_the_same_archive(ledger):
-    """Whoever began first finds out that the other has begun it anew; no row is left of the first."""
+    """Whoever began first finds out that the other has started it over; no row is left of the first."""
     first = await ledger.archives.begin(1, WEEK, "closed", 1, 5)
     await ledger.archives.write(first, ROWS[:3])
     second = await ledger.archives.begin(1, WEEK, "closed", 1, 5)

@@ -165,7 +165,7 @@ async def test_keys_of_submissions_are_known_after_the_migration_to_claims(make,
     assert names == ["keeper:reset"]
 
 
-async def test_states_that_were_folded_by_cut_times_are_folded_anew(make, dialect, monkeypatch):
+async def test_states_that_were_folded_by_cut_times_are_folded_again(make, dialect, monkeypatch):
     place, steps = make(), migrations(dialect)
     known(monkeypatch, place, steps[: next(i for i, step in enumerate(steps) if "event_seq" in step)])
     await place.ledger().migrate()

@@ -118,7 +118,7 @@ async def test_segment_values_that_are_known_take_no_more_than_their_bytes(run, 
             held = sum(sys.getsizeof(part) for values in known for part in (values, *values))
             assert held <= cap.known.used_bytes <= 100_000
         assert 10 < len(cap.known) < 40
-        # One that was forgotten begins anew.
+        # One that was forgotten starts over.
         check("one more", clock.now - DAY)
 
 

@@ -176,7 +176,7 @@ async def test_boards_and_names_are_those_of_the_older_ledger(lbs, path, tmp_pat
         assert await differences(lb) == []
 
 
-async def test_roll_ups_are_made_anew(lbs, path, tmp_path):
+async def test_roll_ups_are_rebuilt(lbs, path, tmp_path):
     async with lbs(Board("daily", windows=["daily"], operator="sum"), WEEK) as lb:
         await fill(lb, 6, "daily")
         await back_up(lb, tmp_path / "backup.db")
@@ -305,7 +305,7 @@ async def test_an_older_postgres(shared):
         assert await connection.fetchval("SELECT count(*) FROM events WHERE board = 1") == 80
 
 
-async def test_a_connection_that_is_made_anew_is_no_older_ledger():
+async def test_a_reconnect_is_not_an_older_ledger():
     async with postgres(own_redis()) as (lb, connection):
         await fill(lb, 20)
         before = lb.runtime.identity.number

@@ -77,10 +77,10 @@ def test_what_the_service_refuses(folder: Path) -> None:
         answer = taken(service.client.post("/v1/boards/xp/scores/batch?backfill=true", json=batch))
         assert (answer["accepted"], answer["rejected"][0]["type"]) == (0, "urn:keepscore:invalid-time")
         changed = {"operator": "last", "windows": ["all_time", "monthly"]}
-        refused(service.client.put("/v1/boards/xp", json=changed), 409, "make a new board")
+        refused(service.client.put("/v1/boards/xp", json=changed), 409, "Create a new board")
         refused(service.client.get("/v1/boards/xp/as-of", params={"at": old.isoformat()}), 404, "folded and dropped")
         path = f"/v1/boards/xp/windows/monthly/{old:%Y-%m}/revise"
-        refused(service.client.post(path, json={"reason": "why not"}), 404, "cannot be corrected any more")
+        refused(service.client.post(path, json={"reason": "why not"}), 404, "can no longer be corrected")
         assert taken(service.client.get("/v1/boards/xp/events")) == events
     finally:
         service.stop()

@@ -70,7 +70,7 @@ async def test_between_seasons_there_is_no_ranking(tmp_path: Path) -> None:
         assert (await here.get("as-of", at="2026-11-09T00:00:00Z"))["total_players"] == 0
 
 
-async def test_a_ranking_that_had_expired_was_empty_and_began_anew(tmp_path: Path) -> None:
+async def test_a_ranking_that_had_expired_was_empty_and_started_over(tmp_path: Path) -> None:
     async with opened("embedded, sqlite", tmp_path, operator="sum", windows={"all_time": Window(ttl="1h")}) as here:
         await here.lb.increment(here.name, "ann", 5)
         here.clock.now += 2 * HOUR

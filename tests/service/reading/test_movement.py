@@ -88,7 +88,7 @@ async def test_baselines_come_and_go(run: Open) -> None:
         assert await take(here) == 0, "without movement there are none"
 
 
-async def test_one_that_was_cut_short_is_begun_anew_or_dropped(run: Open) -> None:
+async def test_one_that_was_cut_short_is_started_over_or_dropped(run: Open) -> None:
     async with run(movement="1h", ties="player") as here:
         await here.submit(*((f"p{n:04}", n % 7) for n in range(30)))
         ledger, slot = here.lb.runtime.ledger, Slot("all_time", "all_time", "")

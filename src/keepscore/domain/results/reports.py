@@ -227,7 +227,7 @@ class Verification(msgspec.Struct):
     """What a comparison of a board's rankings with the fold of its events found, the first 1,000 differences at most.
 
     After a repair, `repaired` is what was found at first, and `differences` what a second look found; `rebuilt` says whether the
-    rankings were made anew for it.
+    rankings were rebuilt for it.
     """
 
     board: str

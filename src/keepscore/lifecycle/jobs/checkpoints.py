@@ -137,7 +137,7 @@ class Checkpoints(Job):
         """Write what changed; return the base of the series that the checkpoint is in."""
         complete = self._bases.get(live) is None
         point = await self._ledger.checkpoints.begin(live.id, live.semantics_version, dirty.applied, self._bases.get(live), self._clock())
-        # First what is gone: a ranking that began anew must not find its old states.
+        # First what is gone: a ranking that started over must not find its old states.
         for ranking in dirty.dropped:
             await self._trim(live, Slot(*ranking[1:]), point.number)
         for ranking, states in dirty.states.items():

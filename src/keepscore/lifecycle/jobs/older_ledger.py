@@ -1,4 +1,4 @@
-"""A ledger that comes back older: noticed at once, and the rankings made anew from it."""
+"""A ledger that comes back older: noticed at once, and the rankings rebuilt from it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Comparing(Job):
             if not self.parts.is_shared or await self.parts.engine.applied(live.id) is None:
                 await self._definitions.refill(live.name)
             if self.parts.ledger.identity.incarnation != incarnation:
-                # Exchanged once more: what was made anew may be wrong again.
+                # Exchanged once more: what was rebuilt may be wrong again.
                 break
             watch.trust(live)
             rebuilt.append(live.name)

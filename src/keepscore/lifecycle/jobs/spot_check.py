@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class SpotCheck(Job):
-    """Compares a sample of players with the fold of their events, and repairs those who differ. What is lost is made anew."""
+    """Compares a sample of players with the fold of their events, and repairs those who differ. What is lost is rebuilt."""
 
     name = "verify"
     every = 3600 * SECOND_MS

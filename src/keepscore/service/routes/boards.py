@@ -205,7 +205,7 @@ class Api:
         return Answer(await self._lb.admin.verify(request.path[0], repair=request.query.repair))
 
     async def rebuild(self, request: Request[NoQuery, NoBody]) -> Answer:
-        """Make a board's rankings anew."""
+        """Rebuild a board's rankings."""
         return Answer(await self._lb.admin.rebuild(request.path[0]))
 
     async def revise(self, request: Request[NoQuery, ReviseBody]) -> Answer:

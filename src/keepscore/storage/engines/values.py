@@ -52,7 +52,7 @@ class Update(NamedTuple):
     #: The event's time, cut to the board's resolution, but on `last` and `first` boards: there it decides in full, and is the same as
     #: `received` where the service gave it.
     at: int
-    #: When it came. A ranking whose time was over by then begins anew with it.
+    #: When it came. A ranking whose time was over by then starts over with it.
     received: int
     rankings: tuple[Ranking, ...]
     wholes: int
@@ -164,7 +164,7 @@ class Dirty(NamedTuple):
     states: Mapping[Ranking, Iterable[tuple[str, State | None]]]
     #: When each of these rankings may be dropped.
     expiries: Mapping[Ranking, int]
-    #: Rankings that were dropped; one that began anew since may be in `states`, too.
+    #: Rankings that were dropped; one that started over since may be in `states`, too.
     dropped: Sequence[Ranking]
     applied: Mapping[int, int]
 

@@ -118,7 +118,7 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
             await asyncio.sleep(0)
             found = self._side(batch.shadow).get(batch.board)
             if found is not board or board.applied[batch.writer] != position:
-                # It was loaded anew meanwhile, or somebody has closed the gap.
+                # It was reloaded in the meantime, or somebody has closed the gap.
                 raise Gap(batch.board, None if found is None else found.applied.get(batch.writer, 0))
 
     async def needs_restate(self, board_id: int) -> list[tuple[Ranking, str]]:

@@ -118,7 +118,7 @@ class Ladder:
         return other
 
     def _index(self) -> None:
-        """Take down anew what is known of the buckets. O(buckets)."""
+        """Recompute what is known about the buckets. O(buckets)."""
         self._maxes = array("d", [bucket.scores[-1] for bucket in self._buckets])
         self._max_keys = [bucket.keys[-1] for bucket in self._buckets]
         self._sizes = [len(bucket.scores) for bucket in self._buckets]
@@ -128,7 +128,7 @@ class Ladder:
         self._sum_up(0)
 
     def _sum_up(self, at: int) -> None:
-        """Sum up anew from a bucket on, before which nothing has changed. O(buckets), but in C."""
+        """Sum up again from a bucket on, before which nothing has changed. O(buckets), but in C."""
         stride = at // STRIDE
         starts = range(stride * STRIDE, len(self._sizes), STRIDE)
         self._strides[stride:] = [sum(self._sizes[i : i + STRIDE]) for i in starts]

@@ -269,7 +269,7 @@ class RedisEngine(RedisReads):
             self._boards.note(rankings, {rankings[position - 1]: taken(*what) for position, *what in rest[0]})
 
     async def _try_out(self, board_id: int, known: KnownBoard) -> None:
-        """Raise EngineUnavailable where Redis refuses something that applying scores to a board, or making it anew, needs."""
+        """Raise EngineUnavailable where Redis refuses something that applying scores to a board, or rebuilding it, needs."""
         now = self._clock()
         ranking = present_ranking(board_id, known.board, now)
         if ranking is None:

@@ -52,7 +52,7 @@ class Rotation:
             turned = self._boards.known(board_id, known.board, live)
             done = await self._rename(known, turned)
             if done < 0:
-                # Who looks for a ranking finds out, and the board is made anew as it was.
+                # Who looks for a ranking finds out, and the board is rebuilt as it was.
                 return
             if done:
                 if self._boards.get(board_id) is known:

@@ -135,7 +135,7 @@ class Connections(Identity):
                 except (KeepscoreError, DuplicateKeys, asyncpg.PostgresError):
                     raise
                 except Exception:
-                    # Nobody knows in what state the driver has left it: the next one who writes connects anew.
+                    # Nobody knows in what state the driver has left it: the next write reconnects.
                     connection.terminate()
                     raise
 

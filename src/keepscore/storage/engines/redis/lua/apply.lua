@@ -15,7 +15,7 @@
 --                     who has to be restated: update, ranking, update, ranking, …}
 --                     true: there is nothing to tell · false: the batch was applied before
 -- Cost     O(log N) for each event and ranking. Everything is checked before the first write, and a board whose rankings are being
---          written has no epoch: where the script fails midway, or a ranking is lost, the board is made anew.
+--          written has no epoch: where the script fails midway, or a ranking is lost, the board is rebuilt.
 -- Needs    changes.lua apply_best.lua apply_together.lua apply_ranked.lua
 --
 -- Why there are three paths

@@ -162,7 +162,7 @@ local function list_entry(list, field, expiry, upto, key, pruned, players)
 end
 
 -- Say that a board is being changed, or that something of it is lost: while this stands in the place of its epoch, nobody takes its
--- rankings for whole, and they are made anew. Redis does not undo what a script has done before it fails.
+-- rankings for whole, and they are rebuilt. Redis does not undo what a script has done before it fails.
 local function break_up(marks)
   call('HSET', marks, 'epoch', '')
 end

@@ -13,7 +13,7 @@ local list, r = KEYS[2], ranking(KEYS, 3, form)
 local expiry, upto, _, pruned, players = entry(list, field)
 upto = indexed(r, upto, call('ZCARD', r.key))
 if upto == math.huge then return 1 end
--- Until the list tells how far it is, there is no index: where this fails midway, it begins anew.
+-- Until the list tells how far it is, there is no index: where this fails midway, it starts over.
 list_entry(list, field, expiry, nil, name, pruned, players)
 local from = '-inf'
 if upto then from = string.format('%.17g', (upto + 1) * r.unit)

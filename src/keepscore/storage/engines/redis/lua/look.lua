@@ -1,7 +1,7 @@
 -- Look for what Keepscore has not made in the place of a board's rankings, and of what lies beside them.
 --
 -- KEYS     watermarks, list of rankings, spool, late players; then for each ranking: key, times, dense
--- ARGV[1]  msgpack: {epoch, now, rankings, healed}; a ranking is {form, field, name of the key}; healed: the board was just made anew, so
+-- ARGV[1]  msgpack: {epoch, now, rankings, healed}; a ranking is {form, field, name of the key}; healed: the board was just rebuilt, so
 --          that what the list does not tell of is somebody else's, and the list is told
 -- Answers  msgpack: {'ok', found}: found are {ranking, key, type, size} · {'type', key, type}: it is one of the board's own keys
 --          {'lost', ranking}: something of it is lost, or there that the list does not tell of · {'gone'}: the board is not there

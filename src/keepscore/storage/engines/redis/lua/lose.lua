@@ -1,4 +1,4 @@
--- Give up a board of which something is lost, so that it is made anew.
+-- Give up a board that has lost something, so that it is rebuilt.
 --
 -- KEYS     key, times and dense of a ranking, list of rankings, watermarks
 -- ARGV[1]  msgpack: {form, {epoch, field, now}}

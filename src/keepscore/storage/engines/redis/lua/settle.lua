@@ -4,7 +4,7 @@
 -- ARGV[1]  msgpack: {epoch, marks, advanced, rankings}: marks are the {writer, applied} pairs that must be all there are, advanced
 --          those that are set; a ranking is {form, field, name of the key, {player, score, since, player, …}}; a score of false:
 --          the player is removed
--- Answers  1 · 0 where the board has gone on, or has lost something, and is made anew · -1 where a key holds what Keepscore has not made
+-- Answers  1 · 0 where the board has gone on, or has lost something, and is rebuilt · -1 where a key holds what Keepscore has not made
 -- Cost     O(log N) for each player, and O(writers)
 -- Needs    changes.lua
 
