@@ -16,7 +16,7 @@ __all__ = ["Forked", "keep_forever", "tell_when_forked"]
 
 
 class Forked(Protocol):
-    """Somebody who is told of a fork."""
+    """Something that is notified of a fork."""
 
     def forked(self) -> None:
         """Let go of what the parent has open. Called in the child, before anything else happens there."""

@@ -109,7 +109,7 @@ class Lifetime:
 
 
 class OpenedByCall:
-    """A namespace of leaderboards that has the methods of a class, each of which opens the leaderboards first."""
+    """A namespace of leaderboards with the methods of a class; each opens the leaderboards first."""
 
     def __init__(self, opened: Callable[[], Awaitable[Runtime]], name: str, methods: type) -> None:
         self._opened = opened

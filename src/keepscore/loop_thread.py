@@ -90,7 +90,7 @@ class LoopThread:
                 _open.discard(self)
 
     def close_at_exit(self) -> None:
-        """Close what the program has left open. Nobody is told of a failure but the log."""
+        """Close what the program has left open. Failures are only logged."""
         self._exiting = True
         self._leaderboards.stop_seconds = EXIT_SECONDS / 2
         try:

@@ -36,7 +36,7 @@ LEVELS = {"open": 0, **{scope: level for level, scope in enumerate(SCOPES, 1)}}
 ALL_BOARDS = ("*",)
 #: Patterns of one key or token, and characters of one.
 MAX_PATTERNS, MAX_PATTERN = 32, 128
-#: Boards of which a principal remembers whether they are its own, in bytes.
+#: Bytes for remembering which boards a principal may use.
 BOARDS_BYTES = 64 << 10
 #: Patterns whose expressions are remembered, and about what each takes, in bytes.
 EXPRESSIONS_BYTES, EXPRESSION_BYTES = 1 << 20, 1000
@@ -50,7 +50,7 @@ _PATTERN = re.compile(rf"[A-Za-z0-9_.*?\[\]!-]{{1,{MAX_PATTERN}}}")
 def check_scope(scope: object) -> str:
     """Return a scope that a key can have."""
     if scope not in SCOPES:
-        raise InvalidField(f"scope = {scope!r} is not a scope: allowed are {', '.join(SCOPES)}, each of which includes the ones before it")
+        raise InvalidField(f"scope = {scope!r} is not a scope: allowed are {', '.join(SCOPES)}; each includes the ones before it")
     return str(scope)
 
 

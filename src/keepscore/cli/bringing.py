@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from keepscore.cli.options import AnyLeaderboards
 from keepscore.cli.transfer import BadLine, ImportLine, read_lines
-from keepscore.domain.imports import PART_ROWS, FileDigest, ImportReceipt, NewPart, Part, as_text, mended_key, next_end, row_digest
+from keepscore.domain.imports import PART_ROWS, FileDigest, ImportReceipt, NewPart, Part, as_text, fixed_key, next_end, row_digest
 from keepscore.domain.inputs import Entry
 from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.standings import BatchReceipt
@@ -50,7 +50,7 @@ class ImportTarget:
         return self._boards.admin.import_scores(self._name, [line.entry for line in lines], part=part)
 
     def bring_keyed(self, lines: list[ImportLine], keys: list[str]) -> ImportReceipt:
-        """Import lines each of which has a key of its own."""
+        """Import lines that each have their own key."""
         return self._boards.admin.import_scores(self._name, [line.entry for line in lines], keys=keys)
 
     def bring_opening(self, entries: list[Entry], keys: list[str], into: RankingPlace) -> ImportReceipt:
@@ -79,7 +79,7 @@ def bring_file(file: Path, source: str, board: ImportTarget, advance: Advance) -
     at, key, upto = 0, as_text(digest.digest), as_text(0)
     if last is not None:
         at, key, upto = last.rows, last.key, last.digest
-        _bring_mended(digest, last, islice(rows, last.rows), board, brought, advance)
+        _bring_fixed(digest, last, islice(rows, last.rows), board, brought, advance)
     #: Rows since the last recorded part that do not count.
     left_out: list[int] = []
     while at < digest.rows:
@@ -132,7 +132,7 @@ def _notes(name: str, digest: FileDigest, last: Part | None) -> list[str]:
     return [f"{name} was imported before{called}, up to row {last.rows} of {digest.rows}: continuing there"]
 
 
-def _bring_mended(
+def _bring_fixed(
     digest: FileDigest, last: Part, rows: Iterator[ImportRow], board: ImportTarget, brought: Brought, advance: Advance
 ) -> None:
     """Import the rows of known parts that were bad once, and are not any more."""
@@ -140,10 +140,10 @@ def _bring_mended(
     brought.counts["already_imported"] += last.rows - len(gaps)
     while some := list(islice(rows, PART_ROWS)):
         _keep_bad(brought, some)
-        mended = [(place, line) for place, line, _ in some if place in gaps and isinstance(line, ImportLine)]
-        if mended:
-            keys = [mended_key(gaps[place], place) for place, _ in mended]
-            _count_keyed(brought, [line for _, line in mended], keys, board)
+        fixed = [(place, line) for place, line, _ in some if place in gaps and isinstance(line, ImportLine)]
+        if fixed:
+            keys = [fixed_key(gaps[place], place) for place, _ in fixed]
+            _count_keyed(brought, [line for _, line in fixed], keys, board)
         advance(some[-1][1].read)
 
 

@@ -115,7 +115,7 @@ def _csv_lines(raw: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any] |
 
 
 def _check_header(name: str, header: list[str]) -> None:
-    """Refuse columns that are not known, or of which there are two."""
+    """Refuse unknown and duplicate columns."""
     fields: dict[str, str] = {}
     for column in header:
         if column not in COLUMNS and column not in IGNORED:

@@ -28,7 +28,7 @@ __all__ = ["Patience", "Pause", "Tries"]
 
 #: Statuses after which a request is sent again; after the second group, nobody knows whether it was done.
 NOT_DONE, MAYBE_DONE = (429, 503), (502, 504)
-#: Seconds before the second try, of which the following ones wait twice as long each, and at most.
+#: Seconds before the second try, doubled for each one after it, and the longest pause.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 #: Characters of an unreadable answer that are shown.
 MAX_SHOWN_CHARS = 80

@@ -26,7 +26,7 @@ class SyncKeys:
     ) -> NewKey:
         """Create an API key. Its text is in the answer, and kept nowhere.
 
-        `scope` is `read`, `submit`, `moderate` or `admin`, each of which includes the ones before it; `boards` are patterns such as
+        `scope` is `read`, `submit`, `moderate` or `admin`; each includes the ones before it. `boards` are patterns such as
         `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
         """
         body = {"name": name, "scope": scope, "boards": boards, "expires": expires}

@@ -41,7 +41,7 @@ SCHEDULES = {"hourly": "0 * * * *", "daily": "0 0 * * *", "weekly": "0 0 * * {we
 #: What a window's `ttl` says whose rankings never leave the engine.
 FOREVER_KEPT = "forever"
 
-#: The shortest time against which movement is told, in milliseconds.
+#: The shortest time that movement can be measured against, in milliseconds.
 MIN_MOVEMENT_MS = 60_000
 
 #: The exact types only: a bool is no number, and subclasses (of numpy, say) do not come back from plain data as they were.

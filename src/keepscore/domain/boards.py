@@ -239,7 +239,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
 
     @cached_property
     def movement_ms(self) -> int | None:
-        """How long ago the ranks were against which movement is told; None: it is not told, or against the window before."""
+        """How far back movement is measured; None: not at all, or against the previous window."""
         return None if self.movement in (None, "previous_window") else duration_ms(str(self.movement))
 
     @cached_property

@@ -22,7 +22,7 @@ __all__ = ["LANDMARK_MS", "MAX_HALF_LIFE", "MIN_HALF_LIFE", "NOTHING", "HalfLife
 LANDMARK_MS = 1_577_836_800_000
 #: The half-lives that there may be: an hour and 100 years, in milliseconds.
 MIN_HALF_LIFE, MAX_HALF_LIFE = 3_600_000, 36_500 * 86_400_000
-#: The level of a score of 0, below that of every other one.
+#: The level of a score of 0, below every other level.
 NOTHING = -(2**53 - 1)
 
 #: How far from the landmark levels stay exact in a double: 180 years, from before 1970 to 2200, in milliseconds.

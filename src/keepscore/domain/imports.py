@@ -2,7 +2,7 @@
 
 A file is brought in parts of up to 1,000 rows, and each part is recorded with its events, for as long as the ledger exists. The digest of a
 row is made from its content and its place in the file; that of a file, up to some row, is the sum over the rows that count. So a file is
-found again, with rows added at its end (it goes on there) or with bad rows mended (only these are new). Any other change makes it
+found again, with rows added at its end (it goes on there) or with bad rows fixed (only these are new). Any other change makes it
 another file.
 """
 
@@ -25,7 +25,7 @@ __all__ = [
     "NewPart",
     "Part",
     "as_text",
-    "mended_key",
+    "fixed_key",
     "next_end",
     "row_digest",
 ]
@@ -94,8 +94,8 @@ def row_digest(row: int, source: str, entry: Mapping[str, Any]) -> int:
     return int.from_bytes(hashlib.blake2b(encode([row, source, sorted(entry.items())]), digest_size=DIGEST_BYTES).digest())
 
 
-def mended_key(part: str, row: int) -> str:
-    """Return the key that claims a bad row, mended since, of a part."""
+def fixed_key(part: str, row: int) -> str:
+    """Return the key that claims a bad row of a part that was fixed since."""
     return hashlib.blake2b(encode([part, row]), digest_size=DIGEST_BYTES).hexdigest()
 
 

@@ -27,7 +27,7 @@ def last_moment(board: Board, schedule: str, now: int) -> int | None:
     cron = SCHEDULES.get(schedule, schedule).format(week_start=board.week_start[:3])
     shown_now = (_EPOCH + timedelta(milliseconds=now)).astimezone(board.zone).replace(tzinfo=None, fold=0)
     best: int | None = None
-    # The order of what clocks show is not that of the moments where they are changed: look a little around.
+    # Clocks that are set back show times out of order: look a little around.
     for shown in CronSim(cron, shown_now + _SHIFT, reverse=True):
         if best is not None and shown < shown_now - _SHIFT:
             break

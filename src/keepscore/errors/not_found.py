@@ -36,7 +36,7 @@ class UnknownPlayer(NotFound):
 
     def __init__(self, message: str, as_of: datetime | None = None) -> None:
         super().__init__(message)
-        #: The moment of which that is known, where what came later may be missing.
+        #: The moment up to which that is known, if later scores may be missing.
         self.as_of = as_of
 
 

@@ -85,7 +85,7 @@ class RankingLost(EngineUnavailable):
 
     def __init__(self, message: str, ranking: tuple[int, str, str, str] = (0, "", "", "")) -> None:
         super().__init__(message)
-        #: The ranking of which that was noticed: board, window, window id and segment. A client is not told.
+        #: The ranking that was found lost: board, window, window id and segment. Clients do not see it.
         self.ranking = ranking
 
 

@@ -1,6 +1,6 @@
 """The keeper: does the jobs of one process when they are due, and those of all processes where it leads.
 
-A job that fails is tried again after a pause that doubles each time; that it fails is told once, and again when it works. What became of
+A job that fails is tried again after a pause that doubles each time; the log says so once, and again when it works. The status of
 the jobs is kept in the ledger, so that every process can tell.
 """
 

@@ -14,7 +14,7 @@ from keepscore.writing.parts import WriteParts
 
 __all__ = ["MAX_BOARDS", "VitalSigns", "Vitals"]
 
-#: Boards that are told apart; the others are summed up. The oldest boards are told apart, so that none changes sides.
+#: Boards with a label of their own; the others are summed up. The oldest have one, so that none loses it later.
 MAX_BOARDS = 200
 #: Boards that are looked at at a time.
 TOGETHER = 20
@@ -26,7 +26,7 @@ class Vitals(msgspec.Struct):
     #: Whether recorded events wait for the engine, and whether the engine keeps events for the ledger.
     is_behind: bool
     is_spooling: bool
-    #: Names of the boards that are told apart.
+    #: Names of the boards with a label of their own.
     boards: frozenset[str]
     #: Players of the present ranking of each board and window.
     players: dict[tuple[str, ...], int] = {}

@@ -11,7 +11,7 @@ __all__ = ["Behind"]
 
 
 class Behind:
-    """Boards of which the engine lacks something that this process has recorded, and the roll-ups that are made from them."""
+    """Boards whose engine lacks something that this process has recorded, and the roll-ups made from them."""
 
     def __init__(self, catalog: Catalog, changes: Changes) -> None:
         self._catalog = catalog

@@ -27,7 +27,7 @@ Known = Callable[[Ranking, Event], bool]
 
 
 class _Course:
-    """Where many events go, those between two moments: the states of their rankings, none of which is over before `soonest`."""
+    """Where many events go, those between two moments: the states of their rankings, which all last until `soonest`."""
 
     __slots__ = ("end", "is_behind", "latest", "route", "soonest", "start", "tables")
 

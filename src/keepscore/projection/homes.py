@@ -1,4 +1,4 @@
-"""Which engine has had the rankings of which board: the ledger notes it.
+"""Which engine holds a board's rankings: the ledger notes it.
 
 Where an engine has lost what it kept beside its rankings, that tells what is left of a board from what somebody else has put there; and
 an engine that is away from one that was never there.

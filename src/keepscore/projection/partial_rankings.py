@@ -1,4 +1,4 @@
-"""Rankings of which the engine keeps the first players only (`keep_top`): how the others are removed, and what is told of them.
+"""Rankings whose first players only are kept by the engine (`keep_top`): how the others are removed, and what is known about them.
 
 Who is removed stays in the ledger. An event of such a player brings the player back into the engine, restated from the ledger, until
 rows are removed the next time; so those who are not there have not changed since, and are all behind one row, the floor. Whoever is not
@@ -88,7 +88,7 @@ async def were_there(
 
 
 async def count_players(engine: RankingEngine, live: LiveBoard, ranking: Ranking, read: int) -> int:
-    """Return how many players a ranking has of which all that the engine keeps were read."""
+    """Return how many players a ranking has after everything that the engine keeps of it was read."""
     return max(read, (await engine.page(ranking, 0, 0)).total) if live.board.is_partial else read
 
 

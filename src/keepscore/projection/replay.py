@@ -1,4 +1,4 @@
-"""From the ledger to states, of any board: the fold of all that it shows, and that of some players."""
+"""From the ledger to states: the fold of everything that a board shows, or of some players."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class _Sources(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A window of which something is known: there is its ranking, or an archive, or both."""
+    """A known window: with a ranking, an archive, or both."""
 
     span: Span
     ranking: Ranking

@@ -135,7 +135,7 @@ async def take_baselines(ledger: Ledger, engine: RankingEngine, live: LiveBoard,
 
 async def _take(ledger: Ledger, engine: RankingEngine, live: LiveBoard, ranking: Ranking, taken: Iterable[Archive], now: int) -> None:
     duration = live.board.movement_ms
-    assert duration is not None, "baselines are taken where movement is told"
+    assert duration is not None, "baselines are taken on boards with movement"
     cadence = max(duration // PARTS // 1000 * 1000, MIN_CADENCE)
     number, step = now // cadence * cadence // 1000, cadence // 1000
     newest = max((archive.number for archive in taken), default=number - 2 * PARTS * step)

@@ -33,7 +33,7 @@ class EngineCare(Protocol):
         """See that the engine has all of a board; return the incarnation of the engine in which it does."""
 
     def heal(self, lost: RankingLost) -> Coroutine[Any, Any, None]:
-        """Rebuild a board of which the engine has lost something."""
+        """Rebuild a board that has lost something in the engine."""
 
 
 class NothingLost:
@@ -54,7 +54,7 @@ class Present:
     def __init__(self, ledger: Ledger, care: EngineCare, behind: Behind, changes: Changes) -> None:
         self._ledger = ledger
         self._care = care
-        #: Who rebuilds a board now of which the engine has lost something, by the board's number.
+        #: The running rebuilds of boards that have lost something, by board number.
         self._healing: dict[int, asyncio.Task[None]] = {}
         #: Boards whose answers lack something, and have to say so.
         self._behind = behind

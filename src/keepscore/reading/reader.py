@@ -127,7 +127,7 @@ class Reader:
     def version(self, ranking: Ranking) -> tuple[int, int, int]:
         """Return what changes whenever an answer from this ranking may.
 
-        That is every second where scores decay, movement is told, or others may change it unheard.
+        That is every second if scores decay, if the board has movement, or if other processes may change it unnoticed.
         """
         ticking = self._shared or ranking.board in self._ticking
         return self._epoch, self._versions.get(ranking, 0), self._clock() // 1000 if ticking else 0

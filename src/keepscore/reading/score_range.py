@@ -37,7 +37,7 @@ class ScoreRange(NamedTuple):
 
 
 def range_of(live: LiveBoard, shown: ShownScores, now: int | None) -> ScoreRange:
-    """Return the range that a reader names; `now` is the moment as of which scores decay, None where they are final."""
+    """Return the range that a reader names; `now` is the moment up to which scores decay, None if they are final."""
     low, high = (None if bound is None else live.board.stored(bound, name) for name, bound in zip(shown._fields, shown, strict=True))
     return ScoreRange(low, high) if live.half_life is None or now is None else ScoreRange(*live.half_life.levels(low, high, now))
 

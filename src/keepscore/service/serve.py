@@ -1,4 +1,4 @@
-"""Running the service until it is told to stop."""
+"""Run the service until it is stopped."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def _serve(settings: Settings, started: Callable[[str], None], shares: Sha
 
 
 async def _drain(server: Server, serving: asyncio.Future[None], seconds: float) -> None:
-    """Let requests that are under way get their answers, and take no more; clients are told to close their connections."""
+    """Let running requests finish, take no new ones, and tell clients to close their connections."""
     if not serving.done():
         asyncio.get_running_loop().call_soon(server.stop)
         await asyncio.wait((serving,), timeout=seconds)

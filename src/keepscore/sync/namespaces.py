@@ -236,7 +236,7 @@ class Keys:
     ) -> NewKey:
         """Create an API key. Its text is in the answer, and kept nowhere.
 
-        `scope` is `read`, `submit`, `moderate` or `admin`, each of which includes the ones before it; `boards` are patterns such as
+        `scope` is `read`, `submit`, `moderate` or `admin`; each includes the ones before it. `boards` are patterns such as
         `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
         """
         return self._leaderboards._run(self._leaderboards._async.keys.create(name, scope, boards=boards, expires=expires))

@@ -61,7 +61,7 @@ class Applier:
         self._restater = restater
         self._behind = behind
         self._keeping = Keeping(stores.engine, healing)
-        #: Boards of which an answer was lost: it may have told of late events.
+        #: Boards with a lost answer, which may have reported late events.
         self._unheard: dict[LiveBoard, None] = {}
 
     async def apply(self, plans: Mapping[int, Plan], seq: int | None) -> Applied:

@@ -26,7 +26,7 @@ from keepscore.writing.writer import Writer
 
 __all__ = ["Imports"]
 
-#: Parts that are told at a time.
+#: Parts returned at a time.
 MAX_PARTS = 1000
 
 _receipt = msgspec.json.Decoder(ImportReceipt)
@@ -100,7 +100,7 @@ class Imports:
             found += [part for _, answer in rows if (part := _receipt.decode(answer).part) is not None]
             if found:
                 break
-            # These were mended rows.
+            # These were fixed rows.
             rows = await self._ledger.claims.imported(live.id, rows[-1][0], MAX_PARTS)
         return found
 

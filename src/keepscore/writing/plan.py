@@ -141,7 +141,7 @@ class Planner:
                 self._scores |= await self._reader.read(target, need.entries)
 
     def plan_alone(self, submission: Submission) -> Plan | None:
-        """Return the plan of a submission to no board but its own, on no score of which it depends, as nearly all are; None for others."""
+        """Return the plan of a submission to a single board that needs no current score, as nearly all are; None for others."""
         if submission.kind in VERDICTS:
             return self._plan_verdict(submission)
         live = submission.live

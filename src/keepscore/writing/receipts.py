@@ -1,6 +1,6 @@
 """Answers to submissions: from what they did, from where players stand, or from the first answer to the same request.
 
-Scores that decay are told as they are when the submission comes.
+Scores that decay are shown as of the time when the submission arrives.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Receipts:
                 # Another process may be about to answer.
                 request.settle(Unanswered())
                 return
-            # Whoever recorded it has not answered, and may not have applied it: it has to count before it is told.
+            # The process that recorded it has not answered, and may not have applied it: it has to count before it is shown.
             try:
                 for live in request.boards:
                     await self._healing.catch_up(live)

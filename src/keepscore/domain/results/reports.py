@@ -257,7 +257,7 @@ class JobStatus(msgspec.Struct):
 
 
 class KeeperStatus(msgspec.Struct):
-    """The jobs of the keeper, and whether this process does those of which one of all does."""
+    """The jobs of the keeper, and whether this process is the leader."""
 
     leader: bool
     now: str

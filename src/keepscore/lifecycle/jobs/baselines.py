@@ -1,4 +1,4 @@
-"""Baselines: the ranks of all players at some moment, against which movement is told."""
+"""Baselines: the ranks of all players at some moment, which movement is measured against."""
 
 from __future__ import annotations
 

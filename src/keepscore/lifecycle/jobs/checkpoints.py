@@ -114,7 +114,7 @@ class Checkpoints(Job):
         self._bases.remove(live)
         if point is not None:
             self._bases.put(live, point.base)
-        # Readers without an engine are told how old the checkpoint is, though nothing may have changed since.
+        # Readers without an engine see how old the checkpoint is, even if nothing has changed since.
         if point is None or dirty.states or dirty.dropped or not self.catching_up.together:
             self._bases.put(live, await self._write_checkpoint(live, dirty, pace))
             return True

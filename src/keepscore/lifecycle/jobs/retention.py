@@ -57,7 +57,7 @@ class Retention(Job):
         self._checkpoints = checkpoints
         #: Held while a definition changes: what a board means must not do so while an opening comes to count.
         self._defining = defining
-        #: Boards of which there was nothing to drop, and up to which month.
+        #: Boards with nothing to drop, and up to which month.
         self._idle: dict[int, int] = {}
 
     def forget(self) -> None:

@@ -20,7 +20,7 @@ from keepscore.storage.ledgers.marks import ARCHIVED_VERSION, archived_ids
 
 __all__ = ["Retiring", "brings_back", "learn_archived"]
 
-#: Milliseconds after which a board is looked at again of which no window was closed.
+#: Milliseconds after which a board is checked again if no window was closed.
 LOOK_EVERY_MS = 3600 * SECOND_MS
 #: What is remembered of the expiries that rankings have, in bytes.
 GIVEN_BYTES = 16 << 20

@@ -24,7 +24,7 @@ class ScheduledSnapshots(Job):
 
     def __init__(self, parts: JobParts) -> None:
         super().__init__(parts)
-        #: The last moment of which there is a snapshot, of each board and window.
+        #: The last moment with a snapshot, by board and window.
         self._taken: dict[tuple[int, str], int] = {}
         #: The last scheduled moment, worked out once a minute.
         self._moments: dict[tuple[int, int, str], tuple[int, int | None]] = {}

@@ -98,7 +98,7 @@ function parameterBlock({ parameters }) {
   const rows = parameters.map(({ name, in: place, schema, required, description }) => {
     // What is null in a query is left out.
     const given = schema.anyOf ? { ...schema, anyOf: schema.anyOf.filter(({ type }) => type !== "null") } : schema;
-    // What keys are for is told in full once, above.
+    // What keys are for is said in full once, above.
     const meaning = name === KEY ? `${description.split(":")[0]}.` : description;
     return fieldRow(name, given, required, place === "header" ? `Header. ${meaning}` : meaning, 0);
   });
@@ -114,7 +114,7 @@ function contentBlock(title, content, note, isRequest = false) {
 function answerBlocks({ responses }) {
   const byContent = new Map();
   for (const [status, answer] of Object.entries(responses)) {
-    // Every operation may answer with a problem, which is told once, above.
+    // Every operation may answer with a problem, which is described once, above.
     if (status === "default") continue;
     const key = JSON.stringify(answer);
     byContent.set(key, { ...answer, statuses: [...(byContent.get(key)?.statuses ?? []), status] });

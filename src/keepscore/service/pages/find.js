@@ -7,7 +7,7 @@ import { boardPath, shownScore, viewQuery } from "./view.js";
 
 let sought = null; // the player that is followed
 
-/** Shows a place and follows it from then on. Asked: by the user, who is told the outcome. */
+/** Shows a place and follows it from then on. Asked: by the user, who sees the outcome. */
 export async function find(id, asked) {
   sought = id;
   if (asked) byId("find").elements.player.value = id;

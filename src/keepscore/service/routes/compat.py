@@ -1,6 +1,6 @@
 """The routes that existing clients of leaderboard services use: `/api/v1/leaderboard/…`, on one board.
 
-Player ids that are whole numbers are told as numbers there.
+Player ids that are whole numbers are returned as numbers there.
 """
 
 from __future__ import annotations

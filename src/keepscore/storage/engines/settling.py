@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 async def settle(futures: Sequence[asyncio.Future[T]], asked: Awaitable[Sequence[T]]) -> None:
-    """Give each future its answer of those that are asked for, some of which may be errors. Nobody is left to wait for ever."""
+    """Give each future its answer, which may be an error. No future is left waiting forever."""
     try:
         answers = list(zip(futures, await asked, strict=True))
     except BaseException as exc:

@@ -126,7 +126,7 @@ class Page(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """A ranking of which the engine keeps the first rows only. Players who are not kept have not changed since they were removed.
+    """A ranking whose first rows only are kept by the engine. Players who are not kept have not changed since they were removed.
 
     Everybody who is not behind the `floor` is kept, so that the first `exact` rows have the ranks that they seem to have.
     """

@@ -40,7 +40,7 @@ class RedisFeed(Feed):
         self._name = secrets.token_hex(4)
         self._closing = False
         self._task: asyncio.Task[None] | None = None
-        #: What the others are told next, and the task that does so.
+        #: What to tell the others next, and the task that does so.
         self._untold: set[Ranking] = set()
         self._telling: asyncio.Task[None] | None = None
 

@@ -123,7 +123,7 @@ def other_type(key: str, kind: str) -> str:
 
 
 def taken(key: str, kind: str, size: int) -> str:
-    """Say what to do about a key that Keepscore did not write; a size is that of a sorted set in the place of a ranking."""
+    """Say what to do about a key that Keepscore did not write; `size` is the size of a sorted set in place of a ranking."""
     return foreign(key, size) if size > 0 else other_type(key, kind)
 
 

@@ -123,7 +123,7 @@ class KnownBoards:
         )
 
     def define(self, board_id: int, known: KnownBoard) -> None:
-        """Take a definition for that of a board."""
+        """Take up a board's definition."""
         self._boards[board_id] = known
         for ranking in [ranking for ranking in self._keys if ranking.board == board_id]:
             self._keys.pop(ranking)

@@ -322,7 +322,7 @@ def _refusal(address: RedisAddress, exc: Exception) -> ConfigError | EngineUnava
             f"the Sentinels at {address.shown} know no primary for {address.service!r}: check the service's name ({text})"
         )
     if address.ca_file is not None and not Path(address.ca_file).is_file():
-        return ConfigError(f"ssl_ca_certs = {address.ca_file!r} is not a file: name that of the authority that signed the certificate")
+        return ConfigError(f"ssl_ca_certs = {address.ca_file!r} is not a file: name the file of the authority that signed the certificate")
     if "SSL" in text or "certificate" in text:
         return ConfigError(f"{where} cannot be reached over TLS: {text}. Name its authority's file with ?ssl_ca_certs=FILE")
     tls = " Does it speak TLS?" if address.scheme == "rediss" else ""

@@ -49,7 +49,7 @@ from keepscore.storage.engines.settling import try_each
 
 __all__ = ["RedisEngine"]
 
-#: Late players that are told at a time.
+#: Late players returned at a time.
 CHUNK_PLAYERS = 5000
 #: What the names of the keys begin with on which calls are tried out.
 PROBE = "keepscore:probe:"
@@ -379,7 +379,7 @@ class RedisEngine(RedisReads):
         return self._boards.taken
 
     async def expire(self, now: int) -> None:
-        # Redis drops keys by itself; this is for what is told of them, and for clocks that differ.
+        # Redis drops keys by itself; this is for what the list says about them, and for clocks that differ.
         await try_each(self._expire(known, now) for known in self._boards.all())
 
     async def _expire(self, known: KnownBoard, now: int) -> None:

@@ -113,7 +113,7 @@ class RankingKeys(NamedTuple):
     times: str
     dense: str
     field: str
-    #: The key once more: that of a shadow begins differently, this does not.
+    #: The same key, also for a shadow, whose own key begins differently.
     name: str
     #: Kind, 2^bits, window's start, resolution (both in milliseconds), whether time is reversed, whether times are kept.
     form: tuple[LayoutKind, int, int, int, bool, bool]

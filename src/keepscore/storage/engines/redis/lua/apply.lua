@@ -10,7 +10,7 @@
 --            scale    units of a doubling where scores and amounts are levels, on a board with decay; else false
 --            numbers  {the ledger's numbers of the first and the last event}, or false: they have none yet, and are the latest
 -- Answers  msgpack: {'ok', told of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
---          {'taken', batch, ranking}: its key holds what Keepscore has not made; segments of which that is so are left out
+--          {'taken', batch, ranking}: its key holds what Keepscore has not made; such segments are left out
 --            told     {for each ranking the columns of apply_ranked.lua, with a row for each update that asks for ranks, or false;
 --                     who has to be restated: update, ranking, update, ranking, …}
 --                     true: there is nothing to tell · false: the batch was applied before
@@ -139,7 +139,7 @@ local function look_at_order(batch)
   batch.is_next = not batch.numbers or (batch.numbers[1] >= batch.order and batch.numbers[1] > 0)
 end
 
--- Put the updates of a ranking into it, on the cheapest path there is. Answers what is told of them.
+-- Put the updates of a ranking into it, on the cheapest path there is. Returns what is reported about them.
 local function apply_to(batch, r)
   if batch.asked and r.is_whole then return apply_ranked(batch, r) end
   if can_add_best(batch, r) then

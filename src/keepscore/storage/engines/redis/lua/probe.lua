@@ -1,4 +1,4 @@
--- Try out what applying scores and rebuilding a board need of Redis, on a small board under keys of its own, of which nothing stays.
+-- Try out what applying scores and rebuilding a board need of Redis, on a small board under its own keys, which are removed afterwards.
 --
 -- KEYS     as in apply.lua, for one batch and one ranking
 -- ARGV[1]  as in apply.lua

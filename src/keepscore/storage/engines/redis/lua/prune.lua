@@ -1,4 +1,4 @@
--- Remove some of the last rows of a ranking, of which only the first ones are kept.
+-- Remove some of the last rows of a ranking that keeps only the first ones.
 --
 -- KEYS     watermarks, list of rankings, late players; key, times and dense of a ranking
 -- ARGV[1]  msgpack: {epoch, form, field, name of the key, desc, keep, how many at once, mark}

@@ -16,7 +16,7 @@ if not is_there(list) then return -1 end
 if call('HLEN', list) - call('HEXISTS', list, '') ~= listed then return 0 end
 break_up(marks)
 local left = {}
--- The list is told first: where this fails midway, it tells of all keys that are, or were to be, the board's.
+-- The list is written first: if this fails midway, it has all keys that are, or were to be, the board's.
 for n, given in ipairs(rankings) do
   local field, name = unpack(given)
   local at = 6 * n - 3
