@@ -131,7 +131,7 @@ class Leaderboards:
         self.close()
 
     def close(self) -> None:
-        """Finish what is under way, and let go of ledger and engine. Every later call raises NotUsable; to close again does nothing."""
+        """Finish running calls, and close ledger and engine. Later calls raise NotUsable; closing again does nothing."""
         self._thread.close()
 '''
 

@@ -44,7 +44,7 @@ def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
 
 
 def ledger_from_url(url: str, shared: bool = False) -> Ledger:
-    """Return the ledger at a URL; `shared` where other processes may have it open, too."""
+    """Return the ledger at a URL; `shared`: other processes may have it open, too."""
     scheme = url.partition(":")[0]
     if scheme in SCHEMES:
         try:
@@ -61,14 +61,14 @@ def ledger_from_url(url: str, shared: bool = False) -> Ledger:
 
 
 def is_missing(url: str) -> bool:
-    """Return whether the ledger at a URL is a file that does not exist yet: opening it would make it."""
+    """Return whether the ledger at a URL is a file that does not exist yet: opening it would create it."""
     parts = urlsplit(url)
     path = unquote(parts.path)[1:]
     return parts.scheme == "sqlite" and path != ":memory:" and not Path(path).exists()
 
 
 def feed_for(engine: RankingEngine) -> Feed:
-    """Return the feed that reaches everybody who shares an engine: the engine in the process is shared by nobody else."""
+    """Return the feed that reaches every process that shares an engine; the embedded engine is not shared."""
     return RedisFeed(engine.address) if isinstance(engine, RedisEngine) else MemoryFeed()
 
 

@@ -35,15 +35,15 @@ __all__ = ["Leaderboards", "now_ms"]
 
 
 def now_ms() -> int:
-    """Return the present, in milliseconds since 1970, UTC."""
+    """Return the current time, in milliseconds since 1970, UTC."""
     return time.time_ns() // 1_000_000
 
 
 class Leaderboards:
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
-    Scores are submitted and read here. `history` has what has been, `players` what is known of players beside their scores, `admin`
-    what is done to boards as wholes, `keys` the API keys of a service, and `moderation` what moderators decide.
+    Methods here submit and read scores. `history` looks back, `players` has names and profiles, `admin` manages whole boards, `keys`
+    manages the API keys of a service, and `moderation` has what moderators decide.
 
     >>> import asyncio
     >>> async def main():
@@ -57,7 +57,7 @@ class Leaderboards:
 
     def __init__(self, connect: Connect, clock: Callable[[], int], settings: RuntimeSettings) -> None:
         self._lifetime = Lifetime(connect, clock, settings)
-        #: What has been: windows, snapshots, histories of players, standings of past moments, events.
+        #: Look back: windows, snapshots, players' histories, standings at past moments, events.
         self.history = cast("History", OpenedByCall(self._opened, "history", History))
         #: What is known of players beside their scores.
         self.players = cast("Players", OpenedByCall(self._opened, "players", Players))
@@ -77,16 +77,16 @@ class Leaderboards:
         clock: Callable[[], int] = now_ms,
         config: str | None = None,
     ) -> Leaderboards:
-        """Return leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+        """Return leaderboards on the ledger and engine at these URLs, with these boards and those that the ledger knows.
 
-        Everything else, and a URL that is not given, comes from `KEEPSCORE_…` variables, then from the file `config` (or `keepscore.toml`,
-        where there is one), as for the service and the commands. Nothing is opened yet: the first call does that, or `with`.
+        Other settings, and URLs that are left out, come from `KEEPSCORE_…` variables, then from the file `config` (or `keepscore.toml`, if
+        it exists), as for the service and the commands. Nothing is opened yet: the first call does that, or `with`.
         """
         return cls.configured(load_settings(config, {"ledger.url": ledger, "engine.url": engine}), boards, clock)
 
     @classmethod
     def configured(cls, settings: Settings, boards: Iterable[Board] = (), clock: Callable[[], int] = now_ms) -> Leaderboards:
-        """Return leaderboards by settings, with these boards in the place of those of the same names, and beside the others."""
+        """Return leaderboards for settings. These boards replace those of the same name in the settings."""
 
         def connect() -> tuple[Ledger, RankingEngine]:
             engine = engine_from_url(settings.engine, clock)
@@ -117,12 +117,12 @@ class Leaderboards:
         return self._lifetime.runtime_here() or await self._lifetime.opened(Context())
 
     async def close(self) -> None:
-        """Finish what is under way, and let go of ledger and engine. Every later call raises NotUsable; to close again does nothing."""
+        """Finish running calls, and close ledger and engine. Later calls raise NotUsable; closing again does nothing."""
         await self._lifetime.close()
 
     @property
     def stop_seconds(self) -> float | None:
-        """Seconds within which closing comes to an end, at the cost of a longer start; None: however long the last checkpoint takes."""
+        """The most seconds that closing may take, at the cost of a longer next start; None: as long as the last checkpoint takes."""
         return self._lifetime.stop_seconds
 
     @stop_seconds.setter
@@ -131,7 +131,7 @@ class Leaderboards:
 
     @property
     def runtime(self) -> Runtime:
-        """All parts of this process, by name, once it is open. Programs need none of them; the service and tests do."""
+        """All parts of this process, by name, once it is open. For the service and for tests; programs do not need them."""
         if self._lifetime.runtime is None:
             raise NotUsable("these leaderboards are not open: use them as in `async with Leaderboards.open(…) as lb`")
         return self._lifetime.runtime
@@ -152,10 +152,10 @@ class Leaderboards:
         idempotency_key: str | None = None,
         play_token: str | None = None,
     ) -> Receipt:
-        """Submit a score. When this returns, it is durable and in the rankings. A `play_token` counts once.
+        """Submit a score. When this returns, the score is durable and ranked. A `play_token` counts once.
 
-        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of the `windows` that it
-        names, and the same difference counts in the others of these. All other windows stay as they are.
+        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
+        difference counts in the rest of these. Other windows do not change.
         """
         given = SubmissionRequest(player_id, "score", score, at, segments, game_id, metadata, play_token)
         given.windows = None if windows is None else list(windows)
@@ -190,9 +190,9 @@ class Leaderboards:
         backfill: bool = False,
         idempotency_key: str | None = None,
     ) -> BatchReceipt:
-        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too.
+        """Submit up to 10,000 entries; bad ones are rejected one by one. With `backfill`, scores count in closed windows, too.
 
-        An error in the place of an entry becomes the rejection of that entry.
+        An error in place of an entry becomes that entry's rejection.
         """
         return await (await self._opened()).submissions.submit_many(board, entries, results, backfill, idempotency_key)
 
@@ -220,7 +220,7 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, of players with such a score. Ranks are among all."""
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range."""
         reader = (await self._opened()).reader
         view = reader.view(board, window, window_id, segment, rank)
         return await reader.top(view, limit, offset, cursor, ShownScores(min, max))
@@ -265,7 +265,7 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Lookup:
-        """Return up to 1,000 players, in the order of their ranks, such as a player's friends."""
+        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
         reader = (await self._opened()).reader
         return await reader.lookup(reader.view(board, window, window_id, segment, rank), player_ids)
 
@@ -279,12 +279,12 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
     ) -> Count:
-        """Return how many players there are, or have a score from `min` to `max`."""
+        """Return how many players there are, or how many have a score from `min` to `max`."""
         reader = (await self._opened()).reader
         return await reader.count(reader.view(board, window, window_id, segment), min, max)
 
     async def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
-        """Return where a player stands now on every board, by the boards' names; those behind a `cursor`."""
+        """Return where a player stands now on every board, by board name, after a `cursor`."""
         runtime = await self._opened()
         names = [live.name for live in runtime.catalog]
         return await player_standings(runtime.reader, player_id, names, cursor, limit)
@@ -292,5 +292,5 @@ class Leaderboards:
     # -- whether it works -----------------------------------------------------------------------------------------------
 
     async def ready(self) -> list[str]:
-        """Return why not everything works, if that is so; raise an error where nothing can be served."""
+        """Return what is broken, if anything; raise an error if nothing can be served."""
         return await (await self._opened()).readiness.reasons()

@@ -1,4 +1,4 @@
-"""When leaderboards are opened and closed: by the first call, in its event loop, and once."""
+"""When leaderboards are opened and closed: once, by the first call, in its event loop."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ OTHER_LOOP = (
 
 
 class Lifetime:
-    """The runtime of leaderboards: built by whoever needs it first, stopped once. A forked child builds its own."""
+    """The runtime of leaderboards: built by the first call that needs it, stopped once. A forked child builds its own."""
 
     def __init__(self, connect: Connect, clock: Callable[[], int], settings: RuntimeSettings) -> None:
         self._connect = connect
         self._clock = clock
         self._settings = settings
-        #: Seconds within which closing comes to an end, at the cost of a longer start; None: however long the last checkpoint takes.
+        #: The most seconds that closing may take, at the cost of a longer next start; None: as long as the last checkpoint takes.
         self.stop_seconds: float | None = None
         self.runtime: Runtime | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -47,7 +47,7 @@ class Lifetime:
         tell_when_forked(self)
 
     def runtime_here(self) -> Runtime | None:
-        """Return the runtime, where it is open in the loop that runs."""
+        """Return the runtime, if it is open in the running loop."""
         return self.runtime if self._loop is asyncio.get_running_loop() else None
 
     async def opened(self, context: Context | None = None) -> Runtime:
@@ -81,7 +81,7 @@ class Lifetime:
         return runtime
 
     async def close(self) -> None:
-        """Finish what is under way, and let go of everything. Whoever closes it again waits until that is done."""
+        """Finish running calls, and close everything. A second call waits until that is done."""
         with self._deciding:
             if not self._closed:
                 loop = asyncio.get_running_loop()

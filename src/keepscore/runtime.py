@@ -1,7 +1,7 @@
 """Composition: every part of one process, by name, built in one place.
 
-Parts are built from the bottom up, each from parts that are there already. Where two would need each other, both know a third that was
-made before them: `changes` (remembered answers are old), `behind` (boards whose scores wait for the engine), `bases` (which checkpoint
+Parts are built from the bottom up, each from parts that exist already. If two need each other, both use a third that was
+built before them: `changes` (remembered answers are old), `behind` (boards whose scores wait for the engine), `bases` (which checkpoint
 rankings rest on), `identity` (the writer number), `write_pause`. What the write path needs of other rooms is a protocol
 (`writing/protocols.py`), and is wired here.
 """
@@ -146,7 +146,7 @@ class Runtime:
     vitals: VitalSigns
 
     async def start(self) -> None:
-        """Load all boards, and begin to take submissions and to look after things."""
+        """Load all boards, and start to take submissions and to run the keeper."""
         await self.definitions.load()
         if not self.definitions.unloaded:
             await self.spool.drain()
@@ -156,14 +156,14 @@ class Runtime:
             self.keeper.start()
 
     async def stop(self, deadline: float | None = None) -> None:
-        """Finish what is under way, by a `deadline` of the loop's clock, and close everything."""
+        """Finish running work, by a `deadline` of the loop's clock, and close everything."""
         await self.claims.stop(deadline)
         await self.writer.stop(deadline)
         await self.keeper.stop(deadline)
         await self.close()
 
     async def close(self) -> None:
-        """Close feed, engine and ledger, whatever is under way."""
+        """Close feed, engine and ledger, whatever is running."""
         await self.feed.close()
         await self.engine.close()
         await self.ledger.close()
@@ -172,7 +172,7 @@ class Runtime:
 async def build_runtime(
     *, ledger: Ledger, engine: RankingEngine, feed: Feed, clock: Callable[[], int], settings: RuntimeSettings
 ) -> Runtime:
-    """Open ledger, engine and feed, and build all parts on them. Close all three where that fails; `start` does the rest."""
+    """Open ledger, engine and feed, and build all parts on them. Close all three if that fails; `start` does the rest."""
     number = await ledger.open(clock())
     try:
         secret = await ledger.marks.secret()

@@ -48,7 +48,7 @@ class Keys:
     async def create(
         self, name: str, scope: str = "read", *, boards: Sequence[str] | None = None, expires: datetime | str | None = None
     ) -> NewKey:
-        """Create an API key. Its text is in the answer, and kept nowhere.
+        """Create an API key. Its text is only in the answer, and stored nowhere.
 
         `scope` is `read`, `submit`, `moderate` or `admin`; each includes the ones before it. `boards` are patterns such as
         `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
@@ -58,7 +58,7 @@ class Keys:
         return await self._add(_Grant(name, check_scope(scope), check_patterns(boards), _expiry(expires, now)), now)
 
     async def all(self) -> list[ApiKey]:
-        """Return all API keys, without their secrets, the oldest first."""
+        """Return all API keys, without their secrets, oldest first."""
         now = self._clock()
         return [_shown(key, now) for key in await self._ledger.keys.all()]
 
@@ -70,7 +70,7 @@ class Keys:
         await self._ledger.audit.note("revoke_key", "", {"key": key_id}, now)
 
     async def rotate(self, key_id: str, *, overlap: str = DEFAULT_OVERLAP) -> NewKey:
-        """Create a key in the place of another, which can be used for a while longer, its `overlap`."""
+        """Replace a key by a new one. The old one stays valid for the `overlap`."""
         now = self._clock()
         old = await self._active(key_id, now)
         try:

@@ -67,7 +67,7 @@ def rotate(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Create a key in the place of another, which can be used for a while longer."""
+    """Replace a key by a new one. The old one stays valid for a while."""
     with reach(url, config) as boards:
         key = boards.keys.rotate(key_id, overlap=overlap)
     _print_new(key, json)

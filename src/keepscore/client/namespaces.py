@@ -38,13 +38,13 @@ __all__ = ["Administration", "History", "Players"]
 
 
 class History:
-    """What has been: windows, snapshots, histories of players, standings of past moments, events."""
+    """Look back: windows, snapshots, players' histories, standings at past moments, events."""
 
     def __init__(self, call: Send) -> None:
         self._call = call
 
     async def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
-        """Return the windows of a board that have players, the latest first."""
+        """Return the windows of a board that have players, newest first."""
         query = {"window": window, "limit": limit, "offset": offset}
         return await self._call(read(decoder(Windows), "boards", board, "windows", query=query))
 
@@ -58,19 +58,19 @@ class History:
         limit: int = 100,
         offset: int = 0,
     ) -> Snapshots:
-        """List the snapshots of a board, the newest first; without a segment, those of everyone."""
+        """List the snapshots of a board, newest first; without a segment, those of everyone."""
         query = {"window": window, "window_id": window_id, "segment": segment, "limit": limit, "offset": offset}
         return await self._call(read(decoder(Snapshots), "boards", board, "snapshots", query=query))
 
     async def snapshot(
         self, board: str, snapshot_id: int, *, limit: int = 100, offset: int = 0, cursor: str | None = None, rank: str | None = None
     ) -> Snapshot:
-        """Return a page of the standings of a snapshot: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        """Return a page of the standings of a snapshot: up to `limit` players, after `offset` or `cursor`."""
         query = {"limit": limit, "offset": offset, "cursor": cursor, "rank": rank}
         return await self._call(read(decoder(Snapshot), "boards", board, "snapshots", str(snapshot_id), query=query))
 
     async def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
-        """Return where a player stood, window by window, and the best place ever."""
+        """Return a player's place in each window, and the best one ever."""
         query = {"window": window, "limit": limit}
         return await self._call(read(decoder(PlayerHistory), "boards", board, "history", player_id, query=query))
 
@@ -84,16 +84,16 @@ class History:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """Return the top of a ranking as it stood at a moment, by the events that had come by then. It reads all events of the board."""
+        """Return the top of a ranking at a past moment, from the events that had arrived by then. Reads all events of the board."""
         query = {"at": at, "limit": limit, **view_of(window, None, segment, rank)}
         return await self._call(read(decoder(Top), "boards", board, "as-of", query=query, is_long=True))
 
     async def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
-        """Return what is recorded of a player on a board, the newest first."""
+        """Return a player's recorded events on a board, newest first."""
         return await self._call(read(decoder(PlayerEvents), "boards", board, "players", player_id, "events", query={"limit": limit}))
 
     async def all_events(self, board: str, *, cursor: str | None = None, limit: int = 1000) -> BoardEvents:
-        """Return what is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
+        """Return the recorded events of a board, up to 10,000 at a time, after a `cursor`."""
         return await self._call(read(decoder(BoardEvents), "boards", board, "events", query={"cursor": cursor, "limit": limit}))
 
 
@@ -108,7 +108,7 @@ class Players:
         return await self._call(change(decoder(Profile), "PUT", "players", player_id, body={"name": name}, key=RequestKey(idempotency_key)))
 
     async def profile(self, player_id: str) -> Profile:
-        """Return what is known of a player beside the scores."""
+        """Return what is known about a player besides scores."""
         return await self._call(read(decoder(Profile), "players", player_id))
 
 
@@ -132,8 +132,8 @@ class Administration:
         """Define a board, or replace its definition. One that changes the meaning rebuilds the rankings from the ledger.
 
         Until the new rankings are complete, readers see the old ones; then this returns. A change that loses or rebuilds something
-        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. Where another version came
-        first, VersionConflict is raised.
+        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. If another version came
+        first, raises VersionConflict.
         """
         query, body = {"confirm": confirm or None}, {**board.to_dict(), "version": version}
         return await self._call(
@@ -151,7 +151,7 @@ class Administration:
     ) -> BoardInfo:
         """Change some fields of a board's definition, and keep the others; None sets a field back to its default.
 
-        What `put_board` says of confirmation and versions holds here, too.
+        Confirmation and versions work as in `put_board`.
         """
         query, body = {"confirm": confirm or None}, {**fields, "version": version}
         return await self._call(
@@ -163,17 +163,17 @@ class Administration:
         return await self._call(change(deleted(name), "DELETE", "boards", name, key=RequestKey(idempotency_key)))
 
     async def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and start empty ones."""
         return await self._call(change(decoder(Reset), "POST", "boards", board, "reset", key=RequestKey(idempotency_key), is_long=True))
 
     async def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        """Undo the last reset of a board, within its grace: scores from before and after it are in one ranking again."""
         return await self._call(
             change(decoder(Reset), "POST", "boards", board, "reset", "undo", key=RequestKey(idempotency_key), is_long=True)
         )
 
     async def verify(self, board: str, *, repair: bool = False) -> Verification:
-        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        """Compare everything that a board shows with the fold of its events; with `repair`, fix what differs and compare again."""
         path, query = ("boards", board, "verify"), {"repair": repair}
         return await self._call(change(decoder(Verification), "POST", *path, query=query, key=NO_KEY, is_long=True))
 
@@ -190,11 +190,11 @@ class Administration:
         return await self._call(change(decoder(Revision), "POST", *path, body=body, key=RequestKey(idempotency_key), is_long=True))
 
     async def keeper_status(self) -> KeeperStatus:
-        """Return the jobs of the keeper: when each ran and runs next, and what became of it."""
+        """Return the jobs of the keeper: when each ran and runs next, and its result."""
         return await self._call(read(decoder(KeeperStatus), "keeper"))
 
     async def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
-        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        """Run at once what is due by a past moment (default: now), and return the results."""
         return await self._call(change(decoder(KeeperRun), "POST", "keeper", "run", body={"now": now}, key=NO_KEY, is_long=True))
 
     async def import_scores(
@@ -206,7 +206,7 @@ class Administration:
         keys: Sequence[str] = (),
         into: RankingPlace | None = None,
     ) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+        """Import up to 10,000 entries: a part of a file, or entries with their own keys, which are never forgotten.
 
         With `into`, they are opening balances of that ranking, and count in no other.
         """
@@ -223,5 +223,5 @@ class Administration:
         return await self._call(read(batch.receipt(BatchReceipt), "boards", board, "imports", query=query, body=body))
 
     async def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
-        """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""
+        """Return imported parts of files, by key, after a key; an empty list after the last."""
         return await self._call(read(parts_of, "boards", board, "imports", query={"after": after}))

@@ -56,7 +56,7 @@ class SyncClient(SyncSender):
 
     @property
     def history(self) -> SyncHistory:
-        """What has been: windows, snapshots, histories of players, standings of past moments, events."""
+        """Look back: windows, snapshots, players' histories, standings at past moments, events."""
         return SyncHistory(self._call)
 
     @property
@@ -87,8 +87,8 @@ class SyncClient(SyncSender):
     ) -> Receipt:
         """Submit a score. When this returns, it is durable; a receipt that is `pending` is not ranked yet. A `play_token` counts once.
 
-        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of the `windows` that it
-        names, and the same difference counts in the others of these. All other windows stay as they are.
+        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
+        difference counts in the rest of these. Other windows do not change.
         """
         fields: dict[str, Any] = {"player_id": player_id, "score": sendable("score", score), "at": at, "segments": segments}
         fields |= {"game_id": game_id, "play_token": play_token} | ({} if windows is None else {"windows": list(windows)})
@@ -124,9 +124,9 @@ class SyncClient(SyncSender):
         backfill: bool = False,
         idempotency_key: str | None = None,
     ) -> BatchReceipt:
-        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too.
+        """Submit up to 10,000 entries; bad ones are rejected one by one. With `backfill`, scores count in closed windows, too.
 
-        An error in the place of an entry becomes the rejection of that entry.
+        An error in place of an entry becomes that entry's rejection.
         """
         batch = BatchCall(entries)
         path, query = ("boards", board, "scores", "batch"), {"results": results, "backfill": backfill}
@@ -160,7 +160,7 @@ class SyncClient(SyncSender):
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, of players with such a score. Ranks are among all."""
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range."""
         page = {"limit": limit, "offset": offset, "cursor": cursor, "min": min, "max": max}
         query = {**page, **view_of(window, window_id, segment, rank)}
         return self._call(read(decoder(Top), "boards", board, "top", query=query))
@@ -205,7 +205,7 @@ class SyncClient(SyncSender):
         segment: str | None = None,
         rank: str | None = None,
     ) -> Lookup:
-        """Return up to 1,000 players, in the order of their ranks, such as a player's friends."""
+        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
         query, body = view_of(window, window_id, segment, rank), {"player_ids": player_ids}
         return self._call(read(decoder(Lookup), "boards", board, "players", "lookup", query=query, body=body))
 
@@ -219,7 +219,7 @@ class SyncClient(SyncSender):
         window_id: str | None = None,
         segment: str | None = None,
     ) -> Count:
-        """Return how many players there are, or have a score from `min` to `max`."""
+        """Return how many players there are, or how many have a score from `min` to `max`."""
         query = {"min": min, "max": max, **view_of(window, window_id, segment)}
         return self._call(read(decoder(Count), "boards", board, "count", query=query))
 
@@ -235,7 +235,7 @@ class SyncClient(SyncSender):
     # -- whether it works -----------------------------------------------------------------------------------------------
 
     def ready(self) -> list[str]:
-        """Return why not everything works, if that is so; raise an error where nothing can be served. It is asked once."""
+        """Return what is broken, if anything; raise an error if nothing can be served. It is asked once."""
         return self._call(read(reasons_of, "readyz", under=""), attempts=1)
 
 

@@ -24,7 +24,7 @@ class SyncKeys:
     def create(
         self, name: str, scope: str = "read", *, boards: Sequence[str] | None = None, expires: datetime | str | None = None
     ) -> NewKey:
-        """Create an API key. Its text is in the answer, and kept nowhere.
+        """Create an API key. Its text is only in the answer, and stored nowhere.
 
         `scope` is `read`, `submit`, `moderate` or `admin`; each includes the ones before it. `boards` are patterns such as
         `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
@@ -33,7 +33,7 @@ class SyncKeys:
         return self._call(change(decoder(NewKey), "POST", "keys", body=body, key=NO_KEY))
 
     def all(self) -> list[ApiKey]:
-        """Return all API keys, without their secrets, the oldest first."""
+        """Return all API keys, without their secrets, oldest first."""
         return self._call(read(keys_of, "keys"))
 
     def revoke(self, key_id: str) -> None:
@@ -41,7 +41,7 @@ class SyncKeys:
         return self._call(change(nothing, "DELETE", "keys", key_id, key=NO_KEY))
 
     def rotate(self, key_id: str, *, overlap: str = "24h") -> NewKey:
-        """Create a key in the place of another, which can be used for a while longer, its `overlap`."""
+        """Replace a key by a new one. The old one stays valid for the `overlap`."""
         return self._call(change(decoder(NewKey), "POST", "keys", key_id, "rotate", query={"overlap": overlap}, key=NO_KEY))
 
     def token(self, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = "15m") -> PlayerToken:

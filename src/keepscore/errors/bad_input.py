@@ -37,7 +37,7 @@ class BodyTooLarge(BadInput):
 
 
 class BodyTooSlow(BadInput):
-    """The body did not come within the time that it may take."""
+    """The body took too long to arrive."""
 
 
 class UnsupportedMediaType(BadInput):
@@ -45,7 +45,7 @@ class UnsupportedMediaType(BadInput):
 
 
 class WrongHost(BadInput):
-    """The `Host` header names another host than this service answers for."""
+    """The `Host` header names a host that this service does not answer to."""
 
 
 class ForeignOrigin(BadInput):
@@ -65,7 +65,7 @@ class InvalidScore(BadInput):
 
 
 class InvalidTime(BadInput):
-    """A timestamp that cannot be read or lies in the future."""
+    """A time that cannot be read, or is in the future."""
 
 
 class InvalidSegment(BadInput):
@@ -85,4 +85,4 @@ class InvalidPlayToken(BadInput):
 
 
 class IdempotencyKeyReused(BadInput):
-    """The same idempotency key came with another request."""
+    """The same idempotency key was used for another request."""

@@ -41,15 +41,15 @@ class KeepscoreError(Exception):
 
 
 class BadInput(KeepscoreError):
-    """What was sent cannot be taken."""
+    """The request cannot be accepted."""
 
 
 class NotFound(KeepscoreError):
-    """What was asked for is not there."""
+    """It does not exist."""
 
 
 class MethodNotAllowed(KeepscoreError):
-    """The address exists, but not with that method."""
+    """The route exists, but not with that method."""
 
     def __init__(self, message: str, allowed: str) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class Unauthenticated(KeepscoreError):
 
 
 class Forbidden(KeepscoreError):
-    """The key or token does not allow it: too little scope, or a board or player that is not its own."""
+    """The key or token does not allow it: too little scope, or someone else's board or player."""
 
 
 class RateLimited(KeepscoreError):
@@ -79,7 +79,7 @@ class RateLimited(KeepscoreError):
 
 
 class Conflict(KeepscoreError):
-    """The request does not fit what is there."""
+    """The request conflicts with the current state."""
 
 
 class Unavailable(KeepscoreError):
@@ -87,7 +87,7 @@ class Unavailable(KeepscoreError):
 
 
 class ServiceError(KeepscoreError):
-    """An answer of a service, or of something in front of it, that no other error tells."""
+    """An answer of a service, or of something in front of it, that fits no other error."""
 
     def __init__(self, message: str, status: int | None = None, type: str | None = None) -> None:
         super().__init__(message)
@@ -106,4 +106,4 @@ class ConfigError(KeepscoreError):
 
 
 class NotInstalled(ConfigError, ImportError):
-    """What the program or its configuration asks for needs a package that is not installed."""
+    """The program or its configuration needs a package that is not installed."""

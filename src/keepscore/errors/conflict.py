@@ -69,11 +69,11 @@ class PlayTokenUsed(Conflict):
 
 
 class VersionConflict(Conflict):
-    """A board definition was changed by somebody else meanwhile."""
+    """Somebody else has changed the board's definition in the meantime."""
 
 
 class WindowClosed(Conflict):
-    """A score for a window that has ended, its grace included."""
+    """A score for a window that has ended, and whose grace has passed."""
 
 
 class WindowOpen(Conflict):

@@ -53,8 +53,8 @@ class UnknownVoid(NotFound):
 
 
 class NotKept(NotFound):
-    """What was asked for was not kept: it needs more players than were archived, or events that were dropped."""
+    """It was not kept: it needs more players than were archived, or events that were dropped."""
 
 
 class UnknownRoute(NotFound):
-    """The service has no such address."""
+    """The service has no such route."""

@@ -22,15 +22,15 @@ __all__ = [
 
 
 class InProgress(Unavailable):
-    """The same request, with the same idempotency key, is still being worked on."""
+    """The same request, with the same idempotency key, is still running."""
 
 
 class Overloaded(Unavailable):
-    """More submissions are waiting than the service takes on."""
+    """Too many submissions are waiting."""
 
 
 class LedgerUnavailable(Unavailable):
-    """The ledger does not take or give anything now."""
+    """The ledger cannot be used now."""
 
     #: Whether it is sure that what was sent is not recorded. Where it is not, that has to be settled before anything is sent again.
     nothing_recorded = False
@@ -43,7 +43,7 @@ class LedgerAway(LedgerUnavailable):
 
 
 class LedgerReplaced(LedgerUnavailable):
-    """The ledger may be an older one than before, and takes nothing until it was compared with the rankings."""
+    """The ledger may be older than before, and takes nothing until it is compared with the rankings."""
 
     nothing_recorded = True
 
@@ -81,7 +81,7 @@ class KeyTaken(EngineUnavailable):
 
 
 class RankingLost(EngineUnavailable):
-    """The engine has lost something of a board, which has to be rebuilt from the ledger."""
+    """The engine has lost part of a board, which has to be rebuilt from the ledger."""
 
     def __init__(self, message: str, ranking: tuple[int, str, str, str] = (0, "", "", "")) -> None:
         super().__init__(message)
@@ -94,7 +94,7 @@ class ServiceUnreachable(Unavailable):
 
 
 class AnswerLost(Unavailable):
-    """No whole answer came from the service, which may or may not have done what it was sent."""
+    """No complete answer came from the service: the request may or may not have taken effect."""
 
     def __init__(self, message: str, idempotency_key: str | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Boards as wholes: definitions, resets, proof, repair, imports, and the keeper. `lb.admin` is the one of the library."""
+"""Whole boards: definitions, resets, verification, repair, imports, and the keeper: `lb.admin`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ A = TypeVar("A", Defined, Deleted, Reset, Revision)
 
 
 class Administration:
-    """Does what is done to boards as wholes, by the parts that know how."""
+    """Manages whole boards."""
 
     def __init__(
         self, stores: Stores, claims: Claims, definitions: Definitions, rebuilds: Rebuilds, keeper: Keeper, imports: Imports
@@ -74,8 +74,8 @@ class Administration:
         """Define a board, or replace its definition. One that changes the meaning rebuilds the rankings from the ledger.
 
         Until the new rankings are complete, readers see the old ones; then this returns. A change that loses or rebuilds something
-        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. Where another version came
-        first, VersionConflict is raised.
+        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. If another version came
+        first, raises VersionConflict.
         """
         # As text: the order of windows is part of it.
         request = "put", encode(board.to_dict()).decode(), version
@@ -93,7 +93,7 @@ class Administration:
     ) -> BoardInfo:
         """Change some fields of a board's definition, and keep the others; None sets a field back to its default.
 
-        What `put_board` says of confirmation and versions holds here, too.
+        Confirmation and versions work as in `put_board`.
         """
 
         def make(old: Board | None) -> Board:
@@ -113,7 +113,7 @@ class Administration:
         return await self._once(name, idempotency_key, ["delete"], Deleted, lambda keep: self._definitions.delete(name, keep))
 
     async def refresh(self) -> bool:
-        """Take up at once what other processes have defined; without this it takes a second. Return whether there was something."""
+        """Take up definitions of other processes at once, which otherwise takes a second. Return whether there were any."""
         return await self._definitions.refresh()
 
     async def _once(self, board: str, key: str | None, request: Any, kind: type[A], work: Callable[[Keep], Awaitable[A]]) -> A:
@@ -126,24 +126,24 @@ class Administration:
         return answer
 
     async def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and start empty ones."""
         await self._definitions.refresh()
         return await self._once(board, idempotency_key, ["reset"], Reset, lambda keep: self._resets.reset(board, keep))
 
     async def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        """Undo the last reset of a board, within its grace: scores from before and after it are in one ranking again."""
         await self._definitions.refresh()
         return await self._once(board, idempotency_key, ["undo reset"], Reset, lambda keep: self._resets.undo(board, keep))
 
     async def verify(self, board: str, *, repair: bool = False) -> Verification:
-        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        """Compare everything that a board shows with the fold of its events; with `repair`, fix what differs and compare again."""
         await self._definitions.refresh()
         return await self._rebuilds.verify(board, repair)
 
     async def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
         """Rebuild the rankings of a board from all of its events. Readers see the old ones until it finishes.
 
-        `progress` is called now and then with what is being done, how much of it is done, and how much there is.
+        `progress` is called from time to time with the current step, how much of it is done, and how much there is.
         """
         await self._definitions.refresh()
         return await self._rebuilds.rebuild(board, progress)
@@ -159,11 +159,11 @@ class Administration:
         return await self._once(board, idempotency_key, request, Revision, work)
 
     async def keeper_status(self) -> KeeperStatus:
-        """Return the jobs of the keeper: when each ran and runs next, and what became of it."""
+        """Return the jobs of the keeper: when each ran and runs next, and its result."""
         return await self._keeper.status()
 
     async def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
-        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        """Run at once what is due by a past moment (default: now), and return the results."""
         return await self._keeper.run_once(now)
 
     async def import_scores(
@@ -175,7 +175,7 @@ class Administration:
         keys: Sequence[str] = (),
         into: RankingPlace | None = None,
     ) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+        """Import up to 10,000 entries: a part of a file, or entries with their own keys, which are never forgotten.
 
         With `into`, they are opening balances of that ranking, and count in no other.
         """
@@ -186,5 +186,5 @@ class Administration:
         return await self._imports.check(board, entries, into)
 
     async def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
-        """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""
+        """Return imported parts of files, by key, after a key; an empty list after the last."""
         return await self._imports.parts(board, after)

@@ -1,4 +1,4 @@
-"""What is known of players beside their scores. `lb.players` is the one of the library."""
+"""What is known about players besides their scores: `lb.players`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Players"]
 
 
 class Players:
-    """Gives players names, and tells them."""
+    """Sets and returns players' names."""
 
     def __init__(self, stores: Stores, claims: Claims, reader: Reader, names: Names) -> None:
         self._ledger = stores.ledger
@@ -39,5 +39,5 @@ class Players:
         return answer
 
     async def profile(self, player_id: str) -> Profile:
-        """Return what is known of a player beside the scores."""
+        """Return what is known about a player besides scores."""
         return Profile(check_player(player_id), self._reader.names.get(player_id))

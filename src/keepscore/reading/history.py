@@ -1,4 +1,4 @@
-"""The past of a board and of a player: its windows, places window by window, and the events that the ledger has recorded."""
+"""The past of a board and of a player: windows, places in past windows, and recorded events."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ A = TypeVar("A", Windows, PlayerHistory)
 
 
 class History:
-    """What has been: windows, snapshots, histories of players, standings of past moments, events."""
+    """Look back: windows, snapshots, players' histories, standings at past moments, events."""
 
     def __init__(self, stores: Stores, reader: Reader) -> None:
         self._catalog, self._ledger, self._engine, self._clock = stores
@@ -67,7 +67,7 @@ class History:
         self._as_of = AsOf(stores.ledger, stores.clock, reader.names)
 
     async def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
-        """Return the windows of a board that have players, the latest first."""
+        """Return the windows of a board that have players, newest first."""
         live = self._catalog[board]
         return await self._look(live, lambda sources: _board_windows(sources, live, window, limit, offset))
 
@@ -81,18 +81,18 @@ class History:
         limit: int = 100,
         offset: int = 0,
     ) -> Snapshots:
-        """List the snapshots of a board, the newest first; without a segment, those of everyone."""
+        """List the snapshots of a board, newest first; without a segment, those of everyone."""
         return await board_snapshots(self._ledger, self._catalog[board], SnapshotFilter(window, window_id, segment, limit, offset))
 
     async def snapshot(
         self, board: str, snapshot_id: int, *, limit: int = 100, offset: int = 0, cursor: str | None = None, rank: str | None = None
     ) -> Snapshot:
-        """Return a page of the standings of a snapshot: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        """Return a page of the standings of a snapshot: up to `limit` players, after `offset` or `cursor`."""
         wanted = SnapshotPage(limit, offset, cursor, rank)
         return await snapshot_page(self._ledger, self._catalog[board], snapshot_id, wanted, self._reader.cursors, self._reader.names)
 
     async def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
-        """Return where a player stood, window by window, and the best place ever."""
+        """Return a player's place in each window, and the best one ever."""
         live = self._catalog[board]
         return await self._look(live, lambda sources: _player_history(sources, live, player_id, window, limit))
 
@@ -119,15 +119,15 @@ class History:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """Return the top of a ranking as it stood at a moment, by the events that had come by then. It reads all events of the board."""
+        """Return the top of a ranking at a past moment, from the events that had arrived by then. Reads all events of the board."""
         return await self._as_of.top(self._catalog[board], at, limit, window, segment, rank)
 
     async def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
-        """Return what is recorded of a player on a board, the newest first."""
+        """Return a player's recorded events on a board, newest first."""
         return await _player_events(self._ledger, self._catalog[board], player_id, limit)
 
     async def all_events(self, board: str, *, cursor: str | None = None, limit: int = 1000) -> BoardEvents:
-        """Return what is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
+        """Return the recorded events of a board, up to 10,000 at a time, after a `cursor`."""
         return await _board_events(self._ledger, self._catalog[board], cursor, limit)
 
 

@@ -63,7 +63,7 @@ class Leaderboards:
         self.close()
 
     def close(self) -> None:
-        """Finish what is under way, and let go of ledger and engine. Every later call raises NotUsable; to close again does nothing."""
+        """Finish running calls, and close ledger and engine. Later calls raise NotUsable; closing again does nothing."""
         self._thread.close()
 
     @classmethod
@@ -75,16 +75,16 @@ class Leaderboards:
         clock: Callable[[], int] = now_ms,
         config: str | None = None,
     ) -> Leaderboards:
-        """Return leaderboards on the ledger and engine at these URLs, with these boards beside those that the ledger knows.
+        """Return leaderboards on the ledger and engine at these URLs, with these boards and those that the ledger knows.
 
-        Everything else, and a URL that is not given, comes from `KEEPSCORE_…` variables, then from the file `config` (or `keepscore.toml`,
-        where there is one), as for the service and the commands. Nothing is opened yet: the first call does that, or `with`.
+        Other settings, and URLs that are left out, come from `KEEPSCORE_…` variables, then from the file `config` (or `keepscore.toml`, if
+        it exists), as for the service and the commands. Nothing is opened yet: the first call does that, or `with`.
         """
         return cls(leaderboards.Leaderboards.open(ledger, engine, boards, clock, config))
 
     @classmethod
     def configured(cls, settings: Settings, boards: Iterable[Board] = (), clock: Callable[[], int] = now_ms) -> Leaderboards:
-        """Return leaderboards by settings, with these boards in the place of those of the same names, and beside the others."""
+        """Return leaderboards for settings. These boards replace those of the same name in the settings."""
         return cls(leaderboards.Leaderboards.configured(settings, boards, clock))
 
     def submit(
@@ -101,10 +101,10 @@ class Leaderboards:
         idempotency_key: str | None = None,
         play_token: str | None = None,
     ) -> Receipt:
-        """Submit a score. When this returns, it is durable and in the rankings. A `play_token` counts once.
+        """Submit a score. When this returns, the score is durable and ranked. A `play_token` counts once.
 
-        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of the `windows` that it
-        names, and the same difference counts in the others of these. All other windows stay as they are.
+        On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
+        difference counts in the rest of these. Other windows do not change.
         """
         return self._run(
             self._async.submit(
@@ -161,9 +161,9 @@ class Leaderboards:
         backfill: bool = False,
         idempotency_key: str | None = None,
     ) -> BatchReceipt:
-        """Submit up to 10,000 entries; the bad ones are rejected one by one. `backfill` counts in closed windows, too.
+        """Submit up to 10,000 entries; bad ones are rejected one by one. With `backfill`, scores count in closed windows, too.
 
-        An error in the place of an entry becomes the rejection of that entry.
+        An error in place of an entry becomes that entry's rejection.
         """
         return self._run(self._async.submit_many(board, entries, results=results, backfill=backfill, idempotency_key=idempotency_key))
 
@@ -189,7 +189,7 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, of players with such a score. Ranks are among all."""
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range."""
         return self._run(
             self._async.top(
                 board,
@@ -245,7 +245,7 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Lookup:
-        """Return up to 1,000 players, in the order of their ranks, such as a player's friends."""
+        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
         return self._run(self._async.lookup(board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank))
 
     def count(
@@ -258,13 +258,13 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
     ) -> Count:
-        """Return how many players there are, or have a score from `min` to `max`."""
+        """Return how many players there are, or how many have a score from `min` to `max`."""
         return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
 
     def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
-        """Return where a player stands now on every board, by the boards' names; those behind a `cursor`."""
+        """Return where a player stands now on every board, by board name, after a `cursor`."""
         return self._run(self._async.standings(player_id, cursor=cursor, limit=limit))
 
     def ready(self) -> list[str]:
-        """Return why not everything works, if that is so; raise an error where nothing can be served."""
+        """Return what is broken, if anything; raise an error if nothing can be served."""
         return self._run(self._async.ready())

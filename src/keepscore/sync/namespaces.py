@@ -45,13 +45,13 @@ __all__ = ["Administration", "History", "Keys", "Moderation", "Players"]
 
 
 class History:
-    """What has been: windows, snapshots, histories of players, standings of past moments, events."""
+    """Look back: windows, snapshots, players' histories, standings at past moments, events."""
 
     def __init__(self, leaderboards: Leaderboards) -> None:
         self._leaderboards = leaderboards
 
     def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
-        """Return the windows of a board that have players, the latest first."""
+        """Return the windows of a board that have players, newest first."""
         return self._leaderboards._run(self._leaderboards._async.history.windows(board, window=window, limit=limit, offset=offset))
 
     def snapshots(
@@ -64,7 +64,7 @@ class History:
         limit: int = 100,
         offset: int = 0,
     ) -> Snapshots:
-        """List the snapshots of a board, the newest first; without a segment, those of everyone."""
+        """List the snapshots of a board, newest first; without a segment, those of everyone."""
         return self._leaderboards._run(
             self._leaderboards._async.history.snapshots(
                 board, window=window, window_id=window_id, segment=segment, limit=limit, offset=offset
@@ -74,13 +74,13 @@ class History:
     def snapshot(
         self, board: str, snapshot_id: int, *, limit: int = 100, offset: int = 0, cursor: str | None = None, rank: str | None = None
     ) -> Snapshot:
-        """Return a page of the standings of a snapshot: the first `limit` players, those after `offset`, or those behind a `cursor`."""
+        """Return a page of the standings of a snapshot: up to `limit` players, after `offset` or `cursor`."""
         return self._leaderboards._run(
             self._leaderboards._async.history.snapshot(board, snapshot_id, limit=limit, offset=offset, cursor=cursor, rank=rank)
         )
 
     def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
-        """Return where a player stood, window by window, and the best place ever."""
+        """Return a player's place in each window, and the best one ever."""
         return self._leaderboards._run(self._leaderboards._async.history.of(board, player_id, window=window, limit=limit))
 
     def as_of(
@@ -93,22 +93,22 @@ class History:
         segment: str | None = None,
         rank: str | None = None,
     ) -> Top:
-        """Return the top of a ranking as it stood at a moment, by the events that had come by then. It reads all events of the board."""
+        """Return the top of a ranking at a past moment, from the events that had arrived by then. Reads all events of the board."""
         return self._leaderboards._run(
             self._leaderboards._async.history.as_of(board, at, limit=limit, window=window, segment=segment, rank=rank)
         )
 
     def events(self, board: str, player_id: str, limit: int = 100) -> PlayerEvents:
-        """Return what is recorded of a player on a board, the newest first."""
+        """Return a player's recorded events on a board, newest first."""
         return self._leaderboards._run(self._leaderboards._async.history.events(board, player_id, limit))
 
     def all_events(self, board: str, *, cursor: str | None = None, limit: int = 1000) -> BoardEvents:
-        """Return what is recorded on a board, up to 10,000 events at a time: those behind a `cursor`."""
+        """Return the recorded events of a board, up to 10,000 at a time, after a `cursor`."""
         return self._leaderboards._run(self._leaderboards._async.history.all_events(board, cursor=cursor, limit=limit))
 
 
 class Players:
-    """Gives players names, and tells them."""
+    """Sets and returns players' names."""
 
     def __init__(self, leaderboards: Leaderboards) -> None:
         self._leaderboards = leaderboards
@@ -118,12 +118,12 @@ class Players:
         return self._leaderboards._run(self._leaderboards._async.players.name(player_id, name, idempotency_key=idempotency_key))
 
     def profile(self, player_id: str) -> Profile:
-        """Return what is known of a player beside the scores."""
+        """Return what is known about a player besides scores."""
         return self._leaderboards._run(self._leaderboards._async.players.profile(player_id))
 
 
 class Administration:
-    """Does what is done to boards as wholes, by the parts that know how."""
+    """Manages whole boards."""
 
     def __init__(self, leaderboards: Leaderboards) -> None:
         self._leaderboards = leaderboards
@@ -142,8 +142,8 @@ class Administration:
         """Define a board, or replace its definition. One that changes the meaning rebuilds the rankings from the ledger.
 
         Until the new rankings are complete, readers see the old ones; then this returns. A change that loses or rebuilds something
-        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. Where another version came
-        first, VersionConflict is raised.
+        raises ConfirmationNeeded, unless you `confirm` it or give the `version` that it is meant for. If another version came
+        first, raises VersionConflict.
         """
         return self._leaderboards._run(
             self._leaderboards._async.admin.put_board(board, version=version, confirm=confirm, idempotency_key=idempotency_key)
@@ -154,7 +154,7 @@ class Administration:
     ) -> BoardInfo:
         """Change some fields of a board's definition, and keep the others; None sets a field back to its default.
 
-        What `put_board` says of confirmation and versions holds here, too.
+        Confirmation and versions work as in `put_board`.
         """
         return self._leaderboards._run(
             self._leaderboards._async.admin.change_board(name, fields, version=version, confirm=confirm, idempotency_key=idempotency_key)
@@ -165,25 +165,25 @@ class Administration:
         return self._leaderboards._run(self._leaderboards._async.admin.delete_board(name, idempotency_key=idempotency_key))
 
     def refresh(self) -> bool:
-        """Take up at once what other processes have defined; without this it takes a second. Return whether there was something."""
+        """Take up definitions of other processes at once, which otherwise takes a second. Return whether there were any."""
         return self._leaderboards._run(self._leaderboards._async.admin.refresh())
 
     def reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """End a board's rankings as a numbered version, which stays readable by its window ids, and begin new, empty ones."""
+        """End a board's rankings as a numbered version, which stays readable by its window ids, and start empty ones."""
         return self._leaderboards._run(self._leaderboards._async.admin.reset(board, idempotency_key=idempotency_key))
 
     def undo_reset(self, board: str, *, idempotency_key: str | None = None) -> Reset:
-        """Undo the last reset of a board, within its grace: what came before and after it is one ranking again."""
+        """Undo the last reset of a board, within its grace: scores from before and after it are in one ranking again."""
         return self._leaderboards._run(self._leaderboards._async.admin.undo_reset(board, idempotency_key=idempotency_key))
 
     def verify(self, board: str, *, repair: bool = False) -> Verification:
-        """Compare all that a board shows with the fold of its events; with `repair`, put right what differs, and compare again."""
+        """Compare everything that a board shows with the fold of its events; with `repair`, fix what differs and compare again."""
         return self._leaderboards._run(self._leaderboards._async.admin.verify(board, repair=repair))
 
     def rebuild(self, board: str, *, progress: Progress = no_progress) -> Rebuild:
         """Rebuild the rankings of a board from all of its events. Readers see the old ones until it finishes.
 
-        `progress` is called now and then with what is being done, how much of it is done, and how much there is.
+        `progress` is called from time to time with the current step, how much of it is done, and how much there is.
         """
         return self._leaderboards._run(self._leaderboards._async.admin.rebuild(board, progress=progress))
 
@@ -194,11 +194,11 @@ class Administration:
         )
 
     def keeper_status(self) -> KeeperStatus:
-        """Return the jobs of the keeper: when each ran and runs next, and what became of it."""
+        """Return the jobs of the keeper: when each ran and runs next, and its result."""
         return self._leaderboards._run(self._leaderboards._async.admin.keeper_status())
 
     def run_keeper(self, now: datetime | str | None = None) -> KeeperRun:
-        """Do at once what the keeper has to do by some past moment (default: now), and tell what that was."""
+        """Run at once what is due by a past moment (default: now), and return the results."""
         return self._leaderboards._run(self._leaderboards._async.admin.run_keeper(now))
 
     def import_scores(
@@ -210,7 +210,7 @@ class Administration:
         keys: Sequence[str] = (),
         into: RankingPlace | None = None,
     ) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+        """Import up to 10,000 entries: a part of a file, or entries with their own keys, which are never forgotten.
 
         With `into`, they are opening balances of that ranking, and count in no other.
         """
@@ -221,7 +221,7 @@ class Administration:
         return self._leaderboards._run(self._leaderboards._async.admin.check_import(board, entries, into=into))
 
     def imported_parts(self, board: str, *, after: str = "") -> list[Part]:
-        """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""
+        """Return imported parts of files, by key, after a key; an empty list after the last."""
         return self._leaderboards._run(self._leaderboards._async.admin.imported_parts(board, after=after))
 
 
@@ -234,7 +234,7 @@ class Keys:
     def create(
         self, name: str, scope: str = "read", *, boards: Sequence[str] | None = None, expires: datetime | str | None = None
     ) -> NewKey:
-        """Create an API key. Its text is in the answer, and kept nowhere.
+        """Create an API key. Its text is only in the answer, and stored nowhere.
 
         `scope` is `read`, `submit`, `moderate` or `admin`; each includes the ones before it. `boards` are patterns such as
         `season-*`, by default all boards; `expires` is a time, or a duration such as `90d`.
@@ -242,7 +242,7 @@ class Keys:
         return self._leaderboards._run(self._leaderboards._async.keys.create(name, scope, boards=boards, expires=expires))
 
     def all(self) -> list[ApiKey]:
-        """Return all API keys, without their secrets, the oldest first."""
+        """Return all API keys, without their secrets, oldest first."""
         return self._leaderboards._run(self._leaderboards._async.keys.all())
 
     def revoke(self, key_id: str) -> None:
@@ -250,7 +250,7 @@ class Keys:
         return self._leaderboards._run(self._leaderboards._async.keys.revoke(key_id))
 
     def rotate(self, key_id: str, *, overlap: str = DEFAULT_OVERLAP) -> NewKey:
-        """Create a key in the place of another, which can be used for a while longer, its `overlap`."""
+        """Replace a key by a new one. The old one stays valid for the `overlap`."""
         return self._leaderboards._run(self._leaderboards._async.keys.rotate(key_id, overlap=overlap))
 
     def token(self, player_id: str, *, boards: Sequence[str] | None = None, ttl: str = DEFAULT_TTL) -> PlayerToken:

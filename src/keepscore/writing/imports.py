@@ -48,7 +48,7 @@ class Imports:
         keys: Sequence[str],
         into: RankingPlace | None = None,
     ) -> ImportReceipt:
-        """Take up to 10,000 entries of an import: a part of a file, or entries with keys of their own, which are never forgotten.
+        """Import up to 10,000 entries: a part of a file, or entries with their own keys, which are never forgotten.
 
         With `into`, they are opening balances of that ranking, and count in no other.
         """
@@ -92,7 +92,7 @@ class Imports:
         return await dry_run(self._stores, self._catalog[board], entries, backfill=True, into=into)
 
     async def parts(self, board: str, after: str) -> list[Part]:
-        """Return the parts of files that were imported, by their keys, behind a key; an empty list after the last."""
+        """Return imported parts of files, by key, after a key; an empty list after the last."""
         live = self._catalog[board]
         found: list[Part] = []
         rows = await self._ledger.claims.imported(live.id, after, MAX_PARTS)

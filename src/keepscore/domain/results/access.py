@@ -32,7 +32,7 @@ class ApiKey(msgspec.Struct):
 
 
 class KeyList(msgspec.Struct):
-    """All API keys, the oldest first."""
+    """All API keys, oldest first."""
 
     keys: list[ApiKey]
 

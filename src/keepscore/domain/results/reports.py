@@ -66,14 +66,14 @@ class SnapshotInfo(msgspec.Struct):
 
 
 class Snapshots(msgspec.Struct):
-    """The snapshots of a board, the newest first."""
+    """The snapshots of a board, newest first."""
 
     board: str
     snapshots: list[SnapshotInfo]
 
 
 class Windows(msgspec.Struct):
-    """The windows of a board that have players, the latest start first; all_time comes last."""
+    """The windows of a board that have players, newest first; all_time comes last."""
 
     board: str
     windows: list[WindowInfo]
@@ -107,9 +107,9 @@ class BestPlace(msgspec.Struct, gc=False):
 
 
 class PlayerHistory(msgspec.Struct):
-    """A player's places window by window, the newest first.
+    """A player's places window by window, newest first.
 
-    `best` is the best rank of all windows; of equal ranks, the one with the better score, then the most recent one.
+    `best` is the best rank of all windows; among equal ranks, the one with the better score, then the most recent one.
     """
 
     board: str
@@ -139,9 +139,9 @@ class RecordedEvent(msgspec.Struct, gc=False):
 
 
 class PlayerEvents(msgspec.Struct):
-    """A player's events on a board, the newest first. `total` counts all of them.
+    """A player's events on a board, newest first. `total` counts all of them.
 
-    `complete_from`, where there is one, says since when: of those that came earlier, some were dropped.
+    `complete_from`, if set, says since when nothing is missing: some earlier events were dropped.
     """
 
     board: str
@@ -171,7 +171,7 @@ class BoardEvent(msgspec.Struct, gc=False):
 class BoardEvents(msgspec.Struct):
     """Some of a board's events, in the order of writer and number. `total` counts all of them.
 
-    `complete_from`, where there is one, says since when: of those that came earlier, some were dropped.
+    `complete_from`, if set, says since when nothing is missing: some earlier events were dropped.
     """
 
     board: str
@@ -182,7 +182,7 @@ class BoardEvents(msgspec.Struct):
 
 
 class Rebuild(msgspec.Struct):
-    """What a rebuild of a board's rankings from its events came to."""
+    """The result of rebuilding a board's rankings from its events."""
 
     board: str
     events: int
@@ -194,7 +194,7 @@ class Rebuild(msgspec.Struct):
 class Reset(msgspec.Struct):
     """The answer to a reset: `version` is the number of the rankings that ended `at` that moment, `window_ids` names each to read it.
 
-    Where a reset was undone, they are the ones that go on.
+    After an undo, they name the rankings that continue.
     """
 
     board: str
@@ -245,7 +245,7 @@ class Verification(msgspec.Struct):
 
 
 class JobStatus(msgspec.Struct):
-    """What became of a job of the keeper. `every` is in seconds; `failures` counts those since it last worked."""
+    """The status of a job of the keeper. `every` is in seconds; `failures` counts those since it last worked."""
 
     name: str
     every: float

@@ -95,7 +95,7 @@ class WindowReceipt(msgspec.Struct, gc=False):
 class Receipt(msgspec.Struct, gc=False):
     """The answer to a submission. Score and rank are those of the board's first window; `windows` has all of them.
 
-    `rank_change` is positive where the player moved up, and 0 for a new player, whose `previous_rank` is null.
+    `rank_change` is positive if the player moved up, and 0 for a new player, whose `previous_rank` is null.
     """
 
     board: str
@@ -120,7 +120,7 @@ class Receipt(msgspec.Struct, gc=False):
 
 
 class Rejection(msgspec.Struct):
-    """A submission of a batch that was not taken: its place in the batch and the error."""
+    """A submission of a batch that was rejected: its place in the batch and the error."""
 
     index: int
     type: str
@@ -128,7 +128,7 @@ class Rejection(msgspec.Struct):
 
 
 class BatchReceipt(msgspec.Struct):
-    """The answer to a batch. `results` has a receipt for each accepted submission, in their order, where asked for."""
+    """The answer to a batch. `results` has a receipt for each accepted submission, in their order, if asked for."""
 
     accepted: int
     rejected: list[Rejection]
@@ -194,7 +194,7 @@ class Snapshot(msgspec.Struct):
 class RankNumbers(msgspec.Struct, gc=False):
     """The three ways to number one rank.
 
-    `dense` is null where it is not known: for an estimate, and on Redis until somebody asks for `rank=dense`.
+    `dense` is null if it is not known: for an estimate, and on Redis until somebody asks for `rank=dense`.
     """
 
     unique: int
@@ -246,7 +246,7 @@ class Around(msgspec.Struct):
 
 
 class Lookup(msgspec.Struct):
-    """Some players, in the order of their ranks; `missing` are not in the ranking."""
+    """Some players, in rank order; `missing` are not in the ranking."""
 
     board: str
     window: str
@@ -318,7 +318,7 @@ class BoardInfo(msgspec.Struct):
 
 
 class Profile(msgspec.Struct):
-    """What is known of a player beside the scores."""
+    """What is known about a player besides scores."""
 
     player_id: str
     name: str | None

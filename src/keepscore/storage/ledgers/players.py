@@ -11,7 +11,7 @@ __all__ = ["PlayerRecord", "PlayerStore"]
 
 
 class PlayerRecord(NamedTuple):
-    """What is known of a player beside the scores."""
+    """What is known about a player besides scores."""
 
     player: str
     name: str | None
