@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-waits sync docs format clean
+.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-waits bench-voids sync docs format clean
 
 help:                  ## List what can be made.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -57,6 +57,9 @@ bench-access: .venv/benched   ## Measure what a key and limits cost, on single w
 
 bench-waits: .venv/benched   ## Measure how long others wait at most while a batch, an import or the keeper is at work.
 	$(BIN)/python -m benchmarks.waits
+
+bench-voids: .venv/benched   ## Measure a void of 10,000 events on a board with a million players on Redis, and how long others wait.
+	$(BIN)/python -m benchmarks.voids
 
 sync: .venv/linted     ## Generate the blocking library and client from the async ones.
 	$(BIN)/python tools/write_sync.py

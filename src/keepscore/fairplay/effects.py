@@ -21,11 +21,12 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.stores import Stores
 from keepscore.storage.engines.base import Ranking
+from keepscore.storage.pace import Turns
 
 __all__ = ["closed_windows", "expected_changes", "open_rankings"]
 
-#: Players who are looked at at a time.
-CHUNK_PLAYERS = 500
+#: Players who are looked at at a time, and those whose places are asked for together.
+CHUNK_PLAYERS, TOGETHER = 500, 50
 
 
 class _Moved(NamedTuple):
@@ -71,7 +72,10 @@ async def expected_changes(stores: Stores, live: LiveBoard, events: Sequence[Eve
 
 async def _moved(stores: Stores, live: LiveBoard, ranking: Ranking, players: list[str], void: Set[EventId]) -> list[_Moved]:
     found = []
+    turns = Turns()
     for player, past in (await pasts_of(stores.ledger, live, players)).items():
+        if turns.is_over():
+            await turns.pass_on()
         counting = [event for event in that_count(past.events) if ranking in live.rankings_of(event)]
         opened = past.states.get(ranking)
         left = [event for event in counting if event_id(event) not in void]
@@ -89,7 +93,10 @@ async def _ranked(stores: Stores, live: LiveBoard, ranking: Ranking, moved: list
         return (await engine.page_after(ranking, Row(player, *state), 1)).first.unique - 1
 
     after = [one for one in moved if one.after is not None]
-    counts = await asyncio.gather(*(ahead(one.player, one.after) for one in after if one.after is not None))
+    counts: list[int] = []
+    for first in range(0, len(after), TOGETHER):
+        some = after[first : first + TOGETHER]
+        counts += await asyncio.gather(*(ahead(one.player, one.after) for one in some if one.after is not None))
     old = _Order([codec.encode(one.player, *one.before) for one in moved if one.before is not None], sign)
     new = _Order([codec.encode(one.player, *one.after) for one in after if one.after is not None], sign)
     ranks: dict[str, int | None] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -17,6 +17,7 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import PlayerPast, pasts_of, said
 from keepscore.projection.sequence import events_of
 from keepscore.storage.ledgers.base import Ledger
+from keepscore.storage.pace import Turns
 
 __all__ = ["MAX_EVENTS", "Selection", "checked_selection", "selected_events"]
 
@@ -94,6 +95,7 @@ async def selected_events(ledger: Ledger, live: LiveBoard, selection: Selection,
     """
     players = [selection.player_id] if selection.player_id is not None else await _players_of(ledger, live, selection)
     found: list[Event] = []
+    turns = Turns()
     for first in range(0, len(players), CHUNK_PLAYERS):
         pasts = await pasts_of(ledger, live, players[first : first + CHUNK_PLAYERS])
         for past in pasts.values():
@@ -101,7 +103,10 @@ async def selected_events(ledger: Ledger, live: LiveBoard, selection: Selection,
                 _check_whole(live, past)
             known = {event_id(event) for event in that_count(past.events)}
             found += [e for e in past.events if event_id(e) in known and e.n <= upto.get(e.writer, 0) and selection.has(e)]
-            _check_size(found)
+            if len(found) > MAX_EVENTS:
+                raise _too_many(len(found))
+            if turns.is_over():
+                await turns.pass_on()
     return found
 
 
@@ -112,7 +117,7 @@ async def _players_of(ledger: Ledger, live: LiveBoard, selection: Selection) -> 
         own = [event for event in events if selection.has(event)]
         count += len(own)
         if count > 2 * MAX_EVENTS:
-            _too_many(count)
+            raise _too_many(count)
         found.update(dict.fromkeys(event.player for event in own))
     return sorted(found)
 
@@ -125,11 +130,5 @@ def _check_whole(live: LiveBoard, past: PlayerPast) -> None:
         )
 
 
-def _check_size(events: Iterable[Event]) -> None:
-    count = sum(1 for _ in events)
-    if count > MAX_EVENTS:
-        _too_many(count)
-
-
-def _too_many(count: int) -> None:
-    raise InvalidField(f"the selection has {count} events and more: void at most {MAX_EVENTS} at once, by player, game or time")
+def _too_many(count: int) -> InvalidField:
+    return InvalidField(f"the selection has {count} events and more: void at most {MAX_EVENTS} at once, by player, game or time")

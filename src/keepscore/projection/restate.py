@@ -15,6 +15,8 @@ __all__ = ["NeedsRestate", "Restater", "needs_restate_of"]
 
 #: How often one player is restated while others change the board.
 MAX_TRIES = 100
+#: How often states are brought up to what has come in, before they are worked out from the start.
+MAX_CATCHES = 20
 
 #: Players to restate, by ranking.
 NeedsRestate = Mapping[Ranking, Iterable[str]]
@@ -87,4 +89,27 @@ class Restater:
                     wanted.setdefault(ranking, []).append(player)
         states = await restated_all(self._ledger, live, wanted, upto)
         returned = await were_there(self._engine, self._ledger, live, wanted) if not shadow else set()
-        return await self._engine.restate_all(live.id, states, shadow, upto, returned)
+        for _ in range(MAX_CATCHES):
+            if await self._engine.restate_all(live.id, states, shadow, upto, returned):
+                return True
+            latest = await self._engine.applied(live.id, shadow)
+            if latest is None:
+                return True
+            if live.board.is_rollup or any(latest.get(writer, 0) < n for writer, n in upto.items()):
+                break
+            # Scores came in meanwhile, nearly always of others: then the states are what they were.
+            touched = await self._players_between(live, upto, latest)
+            again = {ranking: [player for player in own if player in touched] for ranking, own in wanted.items()}
+            for ranking, newer in (await restated_all(self._ledger, live, again, latest)).items() if any(again.values()) else ():
+                states[ranking].update(newer)
+            upto = latest
+        return False
+
+    async def _players_between(self, live: LiveBoard, after: Mapping[int, int], upto: Mapping[int, int]) -> set[str]:
+        """Return the players with events between two positions. O(events between them)."""
+        found: set[str] = set()
+        for writer, last in upto.items():
+            if after.get(writer, 0) < last:
+                async for events in self._ledger.events.of_writer(live.id, writer, after.get(writer, 0), last):
+                    found.update(event.player for event in events if event.n <= last)
+        return found
