@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from functools import partial
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from keepscore.domain.durations import time_of
 from keepscore.errors import EngineUnavailable, KeyTaken, UnknownPlayer
 from tests.contract.both import over_redis, own_redis
 from tests.contract.five_players import EXPECTED, PLAYERS, fill, keys_of, reasons, shown
-from tests.support.redis_servers import single
+from tests.support.redis_servers import cluster, single
 
 #: One board for each layout, and one whose ranks need the index of scores.
 BOARDS = {
@@ -289,6 +290,33 @@ async def test_redis_that_may_drop_rankings_is_told_of(tmp_path, clock, caplog):
             caplog.clear()
             async with Leaderboards.open(f"sqlite:///{tmp_path / policy}.db", server.url):
                 assert (word in caplog.text and "noeviction" in caplog.text) == bool(word)
+
+
+async def test_every_node_that_may_drop_rankings_is_told_of(tmp_path, caplog):
+    with cluster() as nodes:
+        last = next(node for node in reversed(nodes.nodes) if node.ask("ROLE")[0] in (b"master", "master"))
+        last.ask("CONFIG SET", "maxmemory-policy", "allkeys-lru")
+        async with Leaderboards.open(f"sqlite:///{tmp_path / 'scores.db'}", nodes.url, [Board(f"b{n}") for n in range(20)]):
+            told = [record.getMessage() for record in caplog.records if "noeviction" in record.getMessage()]
+            assert len(told) == 1
+            assert str(last.port) in told[0]
+
+
+async def test_redis_that_may_drop_rankings_is_told_of_when_it_is_back(tmp_path, caplog):
+    with single(settings=["maxmemory-policy allkeys-lru"]) as server:
+        opened = partial(Leaderboards.open, f"sqlite:///{tmp_path / 'scores.db'}", f"{server.url}?deadline=0.5", [Board("b")])
+        async with opened() as lb:
+            await lb.submit("b", "p", 1)
+        server.kill()
+        caplog.clear()
+        async with opened() as lb:
+            assert "maxmemory-policy" not in caplog.text
+            server.start()
+            for _ in range(200):
+                if not await lb.ready():
+                    break
+                await asyncio.sleep(0.05)
+            assert caplog.text.count("maxmemory-policy allkeys-lru") == 1
 
 
 async def test_a_definition_on_a_foreign_set_is_refused_and_not_recorded(run, bare):

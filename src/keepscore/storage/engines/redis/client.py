@@ -130,7 +130,7 @@ class RedisClient:
         try:
             async with asyncio.timeout(max(5.0, self.address.deadline)):
                 node = self._primary if isinstance(self._primary, Node) else await self._primary.open()
-                info, memory = await node.client.info("server"), await node.client.info("memory")
+                info = await node.client.info("server")
                 if info.get("redis_mode") == "standalone":
                     await node.client.exists("keepscore")
         except Exception as exc:
@@ -154,12 +154,6 @@ class RedisClient:
             await self.close()
             hosts = ",".join(f"{host}:{port}" for host, port in self.address.hosts)
             raise ConfigError(f"the Redis at {self.address.shown} is part of a Cluster: write the engine's url as redis+cluster://{hosts}")
-        if (policy := memory.get("maxmemory_policy", "noeviction")) != "noeviction":
-            which = "rankings that expire, or are being made" if str(policy).startswith("volatile") else "rankings"
-            log.warning(
-                "the Redis at %s has maxmemory-policy %s: when it is full, it drops %s, which then have to be rebuilt. Set noeviction",
-                *(self.address.shown, policy, which),
-            )
 
     async def close(self) -> None:
         """Close all connections."""

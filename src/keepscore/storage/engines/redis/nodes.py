@@ -206,9 +206,26 @@ class Node:
         await connection.on_connect()
         found = b""
         for section in ("server", "replication"):
-            await connection.send_command("INFO", section)
-            found += await connection.read_response(disable_decoding=True)
+            found += await _info(connection, section)
         server = tuple(re.findall(rb"^(?:run_id|master_replid):(\w+)", found, re.MULTILINE))
         if server != self._server:
             self._server = server
             self._changed()
+            self._warn_of_evictions(await _info(connection, "memory"))
+
+    def _warn_of_evictions(self, info: bytes) -> None:
+        """Say so where a server may drop rankings when it is full."""
+        policy = re.search(rb"^maxmemory_policy:(\S+)", info, re.MULTILINE)
+        if policy is not None and policy[1] != b"noeviction":
+            which = "rankings that expire, or are being made" if policy[1].startswith(b"volatile") else "rankings"
+            log.warning(
+                "the Redis at %s has maxmemory-policy %s: when it is full, it drops %s, which have to be made anew then. Set noeviction",
+                *(self.shown, policy[1].decode(), which),
+            )
+
+
+async def _info(connection: Any, section: str) -> bytes:
+    """Return a section of what a server says about itself."""
+    await connection.send_command("INFO", section)
+    found: bytes = await connection.read_response(disable_decoding=True)
+    return found
