@@ -219,7 +219,7 @@ class Node:
         if policy is not None and policy[1] != b"noeviction":
             which = "rankings that expire, or are being made" if policy[1].startswith(b"volatile") else "rankings"
             log.warning(
-                "the Redis at %s has maxmemory-policy %s: when it is full, it drops %s, which have to be made anew then. Set noeviction",
+                "the Redis at %s has maxmemory-policy %s: when it is full, it drops %s, which then have to be rebuilt. Set noeviction",
                 *(self.shown, policy[1].decode(), which),
             )
 
