@@ -44,7 +44,9 @@ class Loader:
         self._keep = keep
         self._under_way: deque[asyncio.Future[Any]] = deque()
         #: Rows that were sent to each key, but for those that hold replaced ones.
-        self._sent: Counter[str] = Counter()
+        self.sent: Counter[str] = Counter()
+        #: Rows that were there, by key, before some were replaced: there are as many, at least.
+        self.least: Counter[str] = Counter()
         #: The latest time of a row.
         self.latest = 0
 
@@ -53,9 +55,9 @@ class Loader:
         if again:
             # A row that replaces another must not come before it.
             await self._until(0)
-            self._sent.pop(keys.key, None)
+            self.least[keys.key] = max(self.least[keys.key], self.sent.pop(keys.key, 0))
         by_script = again or self._client.is_cluster
-        if not by_script and keys.key not in self._sent:
+        if not by_script and keys.key not in self.sent:
             await self._client.run(self._script(keys, expiry, [], again), LONG_CALL_S)
         for chunk in _chunks(rows):
             self.latest = max(self.latest, max(map(_since, chunk)))
@@ -65,7 +67,7 @@ class Loader:
                 call = self._client.transaction(self._commands(keys, chunk), LONG_CALL_S)
             self._under_way.append(asyncio.ensure_future(call))
             if not again:
-                self._sent[keys.key] += len(chunk)
+                self.sent[keys.key] += len(chunk)
             # It is sent now.
             await asyncio.sleep(0)
             await self._until(DEPTH - 1)
@@ -91,9 +93,12 @@ class Loader:
     async def finish(self) -> None:
         """Wait for all that is under way, and see that nothing was lost since, as a failover may."""
         await self._until(0)
-        for key, sent in self._sent.items():
+        for key, sent in self.sent.items():
             if (found := await self._client.command("ZCARD", key)) != sent:
-                raise EngineUnavailable(f"of {sent} players that were loaded, Redis has {found}: it has lost something. Try again")
+                raise _lost(sent, found)
+        for key, least in self.least.items():
+            if (found := await self._client.command("ZCARD", key)) < least:
+                raise _lost(least, found)
 
     async def stop(self) -> None:
         """Give up what is under way."""
@@ -106,6 +111,10 @@ class Loader:
         while len(self._under_way) > left:
             await self._under_way[0]
             self._under_way.popleft()
+
+
+def _lost(sent: int, found: int) -> EngineUnavailable:
+    return EngineUnavailable(f"of {sent} players that were loaded, Redis has {found}: it has lost something. Try again")
 
 
 def _chunks(rows: Iterable[tuple[str, int, int]]) -> Iterator[list[tuple[str, int, int]]]:

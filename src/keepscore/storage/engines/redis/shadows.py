@@ -37,6 +37,8 @@ __all__ = ["BEFORE", "Shadows"]
 SHADOW_TTL_MS = 3_600_000
 #: Members that are compared at a time.
 CHUNK_MEMBERS = 5000
+#: Rankings whose entries are written at a time.
+CHUNK_RANKINGS = 1000
 #: How often a step is tried that others may come in between.
 TRIES = 20
 #: What the keys of sets begin with that a board has followed until its rankings took their place.
@@ -82,6 +84,7 @@ class Shadows:
         if shadow.board.rank == "dense":
             for keys in rankings.values():
                 await index_scores(self._client, shadow, keys)
+        await self._count(shadow, rankings, loader.least | loader.sent)
         watermarks: list[int | str] = [part for writer, n in applied.items() for part in (writer, n)]
         if shadow.board.is_ordered:
             # Who gave the time of a state that is loaded, a client or the service, is not known.
@@ -90,6 +93,20 @@ class Shadows:
         await self._client.command("HSET", shadow.listed, "", "")
         for key in (shadow.watermarks, shadow.listed):
             await self._client.command("PEXPIRE", key, SHADOW_TTL_MS)
+
+    async def _count(self, shadow: KnownBoard, rankings: Mapping[Ranking, RankingKeys], sent: Mapping[str, int]) -> None:
+        """Note how many players each ranking has, as far as that is known: what is lost before the shadow takes effect is noticed then."""
+        entries = await list_of(self._client, shadow)
+        sizes = await sizes_of(self._client, [keys.key for keys in rankings.values()])
+        fields: list[str | bytes] = []
+        for (ranking, keys), size in zip(rankings.items(), sizes, strict=True):
+            players = max(sent.get(keys.key, 0), size)
+            if ranking in entries:
+                fields += [keys.field, _pack(entries[ranking]._replace(players=players))]
+            elif players:
+                raise EngineUnavailable(f"Redis has lost something of board {shadow.board.name!r} while it was loaded: try again")
+        for start in range(0, len(fields), 2 * CHUNK_RANKINGS):
+            await self._client.command("HSET", shadow.listed, *fields[start : start + 2 * CHUNK_RANKINGS])
 
     async def _drop(self, shadow: KnownBoard) -> None:
         # Where Redis does not answer, it drops it by itself later.
@@ -118,8 +135,9 @@ class Shadows:
             followed = {entry.key.removeprefix(FOLLOWING) for entry in old.values() if entry.key.startswith(FOLLOWING)}
             aside = [BEFORE + entry.key if entry.key in followed else "" for entry in new.values()]
             rankings = [
-                ("\0".join(ranking[1:]), entry.key, max(1, entry.expiry - now) if entry.expiry else 0, not there and replaced[ranking])
+                (at.field, entry.key, max(1, entry.expiry - now) if entry.expiry else 0, not there and replaced[ranking], at.form[5])
                 for (ranking, entry), there in zip(new.items(), aside, strict=True)
+                for at in [self._boards.at(shadow, ranking)]
             ]
             ours = [name for entry in old.values() if entry.players != TAKEN for name in companions(entry.key)]
             gone = [known.needs_restate, *(key for key in ours if key not in kept)]

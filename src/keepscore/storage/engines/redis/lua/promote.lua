@@ -5,9 +5,10 @@
 -- ARGV[1]  msgpack: {the board's epoch before (false: it has none), the one that it gets, which windows are live then, how many rankings
 --          its list has, rankings}; a ranking is {field, name of the key, milliseconds until it
 --          expires (0: never), players that the key must have for it to be replaced (false: whatever it holds is the board's; -1: what
---          it holds is not, and stays)}; then for each ranking the place in KEYS under which the set in its place is kept (0: it is
---          not); and how many keys there are no more
--- Answers  1, 0 where the epoch, the list or a key has changed, -1 where there is no such shadow, or -2 where a set cannot be kept
+--          it holds is not, and stays), whether times are kept beside it}; then for each ranking the place in KEYS under which the set in
+--          its place is kept (0: it is not); and how many keys there are no more
+-- Answers  1, 0 where the epoch, the list or a key has changed, -1 where there is no such shadow, or not all of it, or -2 where a set
+--          cannot be kept
 -- Cost     O(rankings)
 -- Needs    changes.lua
 
@@ -15,6 +16,13 @@ local before, epoch, live, listed, rankings, aside, gone = unpack(cmsgpack.unpac
 if call('EXISTS', KEYS[3]) == 0 then return -1 end
 if call('HGET', KEYS[1], 'epoch') ~= before then return 0 end
 if call('HLEN', KEYS[2]) - call('HEXISTS', KEYS[2], '') ~= listed then return 0 end
+-- A full Redis may have dropped something of the shadow since it was filled.
+if call('HEXISTS', KEYS[4], '') == 0 or call('HLEN', KEYS[4]) - 1 ~= #rankings then return -1 end
+for n, given in ipairs(rankings) do
+  local at = 6 * n - 1
+  local _, _, _, _, players = entry(KEYS[4], given[1])
+  if players and (size_of({key = KEYS[at]}) < players or (given[5] and call('HLEN', KEYS[at + 1]) < players)) then return -1 end
+end
 for n, given in ipairs(rankings) do
   local size = given[4]
   local kept = aside[n]
