@@ -15,7 +15,7 @@ from keepscore.cli.ledger_alone import defined, ledger_alone
 from keepscore.cli.members import BadMember, Decoding, Members, bring, compare, entries_of
 from keepscore.cli.options import at_service, reach
 from keepscore.cli.takeover import ASIDE, SortedSets
-from keepscore.config import load_settings
+from keepscore.config import Settings, load_settings
 from keepscore.domain.boards import Board
 from keepscore.domain.durations import time_of
 from keepscore.domain.key_places import KeyPlaces, RankingPlace
@@ -51,6 +51,8 @@ class Way(NamedTuple):
     board: Board
     url: str | None
     engine: str | None
+    #: Boards of the configuration that cannot be opened yet: their keys hold sets that are still to be imported.
+    waiting: frozenset[str] = frozenset()
 
 
 class MovedSet(NamedTuple):
@@ -83,7 +85,12 @@ def way_to(request: MigrationRequest, sets: SortedSets) -> Way:
         else:
             if board is None:
                 raise UnknownBoard(f"there is no board {request.board!r}: define it in keepscore.toml or with 'keepscore boards apply'")
-            return Way(board, None, settings.engine)
+            waiting = _waiting(settings, sets) if sets.is_at(settings.engine) else frozenset()
+            if needed := waiting & {*board.also, *board.made_from}:
+                raise ConfigError(
+                    f"board {board.name!r} needs board {min(needed)!r}, whose key holds a set that is to be imported: import that first"
+                )
+            return Way(board, None, settings.engine, waiting - {board.name})
     with at_service(url) as boards:
         info = boards.admin.board(request.board)
     # Only a service whose engine is Redis tells of layouts.
@@ -95,6 +102,14 @@ def way_to(request: MigrationRequest, sets: SortedSets) -> Way:
             "keep running"
         )
     return Way(info.board, url, None)
+
+
+def _waiting(settings: Settings, sets: SortedSets) -> frozenset[str]:
+    """Return the configured boards whose keys are in the way, and those that need them."""
+    found = {board.name for board in settings.boards if not board.is_rollup and sets.in_the_way(board)}
+    while more := {board.name for board in settings.boards if board.name not in found and found & {*board.also, *board.made_from}}:
+        found |= more
+    return frozenset(found)
 
 
 def planned(sets: SortedSets, way: Way, request: MigrationRequest, keys: Sequence[str]) -> list[MovedSet]:
@@ -189,7 +204,7 @@ def _compared(sets: SortedSets, plan: list[MovedSet], request: MigrationRequest,
             # Until they are moved aside, the board cannot be opened.
             target = stack.enter_context(ledger_alone(load_settings(request.config), request.board))
         else:
-            target = ImportTarget(stack.enter_context(reach(way.url, request.config)), request.board)
+            target = ImportTarget(stack.enter_context(reach(way.url, request.config, without=way.waiting)), request.board)
         found = []
         for key, place, _ in plan:
             entries = entries_of(sets.read(key), request.decoding, label_of(sets, key))
@@ -199,7 +214,7 @@ def _compared(sets: SortedSets, plan: list[MovedSet], request: MigrationRequest,
 
 def _brought(sets: SortedSets, where: dict[str, str], plan: list[MovedSet], request: MigrationRequest, way: Way) -> list[Moved]:
     """Bring the sets, each from where it lies now."""
-    with reach(way.url, request.config) as boards:
+    with reach(way.url, request.config, without=way.waiting) as boards:
         target = ImportTarget(boards, request.board)
         found = []
         for key, place, _ in plan:

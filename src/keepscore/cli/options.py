@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -120,17 +120,20 @@ ATTEMPTS, TIMEOUT_S, DEADLINE_S = 3, 60, 120
 
 
 @contextmanager
-def reach(url: str | None, config: str | None, may_create: bool = False) -> Iterator[AnyLeaderboards]:
+def reach(url: str | None, config: str | None, may_create: bool = False, without: Collection[str] = ()) -> Iterator[AnyLeaderboards]:
     """Reach the boards of the service at a URL; without one, of the configuration's ledger, or of the service that has it open.
 
-    A ledger is created only by a command that `may_create` boards or keys, or for the boards of a configuration.
+    A ledger is created only by a command that `may_create` boards or keys, or for the boards of a configuration. Those of the
+    configuration that are to be left out (`without`) stay as the ledger has them.
     """
     with ExitStack() as stack:
-        yield stack.enter_context(at_service(url)) if url is not None else _opened(config, stack, may_create)
+        yield stack.enter_context(at_service(url)) if url is not None else _opened(config, stack, may_create, without)
 
 
-def _opened(config: str | None, stack: ExitStack, may_create: bool) -> AnyLeaderboards:
+def _opened(config: str | None, stack: ExitStack, may_create: bool, without: Collection[str]) -> AnyLeaderboards:
     settings = load_settings(config)
+    if without:
+        settings = settings._replace(boards=[board for board in settings.boards if board.name not in without])
     if not settings.boards and not may_create and is_missing(settings.ledger):
         raise ConfigError(
             f"there are no boards here: the configuration defines none, and the ledger {settings.ledger} does not exist. Start a service "

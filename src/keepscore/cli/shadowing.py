@@ -32,7 +32,7 @@ Show = Callable[[list[Followed]], None]
 def follow(sets: SortedSets, request: MigrationRequest, pause_s: float, json: bool) -> None:
     """Follow sets until the command is stopped; show after each round how far."""
     way = _following(sets, request)
-    with reach(way.url, request.config) as boards, _stopped(), _shown(json) as show:
+    with reach(way.url, request.config, without=way.waiting) as boards, _stopped(), _shown(json) as show:
         follower = Follower(sets, way.board, boards, request)
         while True:
             show(follower.look(_plan(sets, way, request)))
@@ -48,7 +48,7 @@ def cut_over(sets: SortedSets, request: MigrationRequest, yes: bool, json: bool)
     way = way_to(request, sets)
     # Whose keys they are is not asked: the board may have taken their place before the command was interrupted.
     plan = planned(sets, way._replace(engine=None), request, keys)
-    with reach(way.url, request.config) as boards:
+    with reach(way.url, request.config, without=way.waiting) as boards:
         follower = Follower(sets, way.board, boards, request)
         done = _last_look(sets, follower, plan, yes) if way.board.following else 0
         if not way.board.following and not any(follower.recorded(one) for one in plan):

@@ -273,3 +273,16 @@ def test_a_second_import_brings_what_has_changed(migration: Migration) -> None:
         assert migration.told("xp", "--key", "old")["imported"] == imported
     assert migration.scores("xp") == {"ada": 9, "ben": 3}
     migration.verify()
+
+
+def test_boards_that_need_each_other_are_imported_one_after_the_other(migration: Migration) -> None:
+    """Neither can be opened while the other's key holds a set."""
+    today = f"lb:frame:{TODAY:%Y-%m-%d}"
+    migration.configure(FRAME.replace('operator = "sum"\n', 'operator = "sum"\nties = "player"\n[board.windows.all_time]\nkey = "lb:xp"\n'))
+    sets = {today: {"ada": 5.0}, "lb:xp": {"ada": 700.0}}
+    migration.fill(sets)
+    assert "'xp'" in migration.refusal("frame", "--key", today)
+    assert migration.told("xp", "--key", "lb:xp")["imported"] == 1
+    assert migration.told("frame", "--key", today)["imported"] == 1
+    assert (migration.scores("xp"), migration.scores("frame"), migration.sets()) == ({"ada": 700}, {"ada": 5}, sets)
+    migration.verify()
