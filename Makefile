@@ -79,7 +79,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[client]'
+	$(PIP) --editable '.[all]'
 	@touch $@
 
 .venv/tested: .venv/installed

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from limits.aio.storage import RedisClusterStorage, RedisStorage
-
-from keepscore.access.rate_limits import LimitCounts
 from keepscore.errors import ConfigError
 from keepscore.storage.engines.base import RankingEngine
 from keepscore.storage.engines.embedded.engine import EmbeddedEngine
-from keepscore.storage.engines.redis.engine import RedisEngine
 from keepscore.storage.engines.redis.url import EXAMPLES, parse_redis_url, primary_client, without_secrets
 from keepscore.storage.feeds.base import Feed
 from keepscore.storage.feeds.memory import MemoryFeed
-from keepscore.storage.feeds.redis import RedisFeed
 from keepscore.storage.ledgers.base import Ledger
-from keepscore.storage.ledgers.postgres.ledger import PostgresLedger
 from keepscore.storage.ledgers.postgres.url import EXAMPLE, SCHEMES, parse_postgres_url
 from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
+
+if TYPE_CHECKING:
+    from keepscore.access.rate_limits import LimitCounts
 
 __all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "is_missing", "ledger_from_url", "limit_counts_for"]
 
@@ -34,11 +32,25 @@ LEDGER_URLS = {
 }
 
 
+@contextmanager
+def _needs(extra: str, what: str) -> Iterator[None]:
+    """Say what to install where a package is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        if exc.name is None or exc.name.startswith("keepscore"):
+            raise
+        package = exc.name.partition(".")[0]
+        raise ConfigError(f"{what} needs the package {package}: install it with pip install 'keepscore[{extra}]'") from None
+
+
 def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
     """Return the engine at a URL."""
     if url == "embedded://":
         return EmbeddedEngine()
     if url.partition(":")[0] in EXAMPLES:
+        with _needs("redis", f"engine url = {without_secrets(url)!r}"):
+            from keepscore.storage.engines.redis.engine import RedisEngine
         return RedisEngine(url, clock)
     raise ConfigError(f"engine url = {without_secrets(url)!r} cannot be used; allowed: {'; '.join(ENGINE_URLS.values())}")
 
@@ -47,6 +59,8 @@ def ledger_from_url(url: str, shared: bool = False) -> Ledger:
     """Return the ledger at a URL; `shared`: other processes may have it open, too."""
     scheme = url.partition(":")[0]
     if scheme in SCHEMES:
+        with _needs("postgres", f"ledger url = {without_secrets(url).partition('?')[0]!r}"):
+            from keepscore.storage.ledgers.postgres.ledger import PostgresLedger
         try:
             return PostgresLedger(parse_postgres_url(url), shared)
         except ValueError as exc:
@@ -69,6 +83,11 @@ def is_missing(url: str) -> bool:
 
 def feed_for(engine: RankingEngine) -> Feed:
     """Return the feed that reaches every process that shares an engine; the embedded engine is not shared."""
+    if not engine.is_shared:
+        return MemoryFeed()
+    from keepscore.storage.engines.redis.engine import RedisEngine
+    from keepscore.storage.feeds.redis import RedisFeed
+
     return RedisFeed(engine.address) if isinstance(engine, RedisEngine) else MemoryFeed()
 
 
@@ -76,6 +95,10 @@ def limit_counts_for(engine_url: str) -> LimitCounts | None:
     """Return where requests are counted for rate limits that all processes share: the Redis of the engine; None: in the process."""
     if engine_url == "embedded://":
         return None
+    from limits.aio.storage import RedisClusterStorage, RedisStorage
+
+    from keepscore.access.rate_limits import LimitCounts
+
     address, prefix = parse_redis_url(engine_url), "keepscore:limits"
     if address.scheme == "redis+cluster":
         hosts = ",".join(f"{host}:{port}" for host, port in address.hosts)

@@ -17,6 +17,7 @@ import pytest
 from keepscore import Board, Entry, KeepscoreError, Leaderboards
 from keepscore.client import Client, SyncClient
 from keepscore.domain.imports import NewPart
+from keepscore.domain.key_places import RankingPlace
 from keepscore.errors import InvalidScore
 from tests.service.running import Service
 from tests.unit.client.test_client import vocabulary
@@ -151,6 +152,10 @@ class Story:
         (known,) = await self("admin.imported_parts", "games")
         assert (known.bad, known.name) == ([2], "scores.csv")
         await self("admin.imported_parts", "games", after=known.key)
+        opening = [Entry(player_id="gus", score=40), Entry(player_id="gus", score=float("nan"))]
+        for place in (RankingPlace("all_time", "all_time", "region:eu"), RankingPlace("hourly", "12")):
+            await self("admin.check_import", "games", opening, into=place)
+            await self("admin.import_scores", "games", opening, keys=["a" * 32, "b" * 32], into=place)
 
     async def _read(self) -> None:
         first = await self("top", "games", limit=2)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
+from keepscore.domain.results.plain import Result
 from keepscore.domain.results.standings import PlayerPlace
 
 __all__ = ["ApiKey", "KeyList", "KeyState", "NewKey", "NewPlay", "PlayerStandings", "PlayerToken"]
@@ -16,7 +16,7 @@ __all__ = ["ApiKey", "KeyList", "KeyState", "NewKey", "NewPlay", "PlayerStanding
 KeyState = Literal["active", "expired", "revoked"]
 
 
-class ApiKey(msgspec.Struct):
+class ApiKey(Result):
     """An API key, without its secret."""
 
     id: str
@@ -31,13 +31,13 @@ class ApiKey(msgspec.Struct):
     replaces: str | None
 
 
-class KeyList(msgspec.Struct):
+class KeyList(Result):
     """All API keys, oldest first."""
 
     keys: list[ApiKey]
 
 
-class NewKey(msgspec.Struct):
+class NewKey(Result):
     """A new API key. Its text, `key`, is shown here and never again."""
 
     id: str
@@ -53,21 +53,21 @@ class NewKey(msgspec.Struct):
     warnings: list[str] | UnsetType = UNSET
 
 
-class PlayerToken(msgspec.Struct):
+class PlayerToken(Result):
     """A token with which a player's client submits and reads as that player."""
 
     token: str
     expires: datetime
 
 
-class NewPlay(msgspec.Struct):
+class NewPlay(Result):
     """A play that has begun. A score with its token counts once."""
 
     play_token: str
     started_at: datetime
 
 
-class PlayerStandings(msgspec.Struct):
+class PlayerStandings(Result):
     """Where a player stands, board by board, in the first window of each. Boards without the player are left out."""
 
     player_id: str

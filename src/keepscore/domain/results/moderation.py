@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from keepscore.domain.boards import Score
+from keepscore.domain.results.plain import Result
 
 __all__ = ["ScoreAndRank", "Void", "VoidChange", "VoidList", "VoidReport", "VoidState"]
 
@@ -15,14 +16,14 @@ __all__ = ["ScoreAndRank", "Void", "VoidChange", "VoidList", "VoidReport", "Void
 VoidState = Literal["applying", "standing", "undoing", "undone"]
 
 
-class ScoreAndRank(msgspec.Struct):
+class ScoreAndRank(Result):
     """Where a player stands in one window. `rank` is null in a dry run where it cannot be told beforehand (dense ranks)."""
 
     score: Score
     rank: int | None
 
 
-class VoidChange(msgspec.Struct):
+class VoidChange(Result):
     """What a void changes for one player in one open window; null: the player is not ranked there."""
 
     player_id: str
@@ -32,7 +33,7 @@ class VoidChange(msgspec.Struct):
     after: ScoreAndRank | None
 
 
-class VoidReport(msgspec.Struct, omit_defaults=True):
+class VoidReport(Result, omit_defaults=True):
     """What a void does, or would do in a dry run. `void_id` is null where nothing was recorded."""
 
     void_id: str | None
@@ -48,7 +49,7 @@ class VoidReport(msgspec.Struct, omit_defaults=True):
     replayed: bool | msgspec.UnsetType = msgspec.UNSET
 
 
-class Void(msgspec.Struct, omit_defaults=True):
+class Void(Result, omit_defaults=True):
     """A decision that some events no longer count."""
 
     void_id: str
@@ -65,7 +66,7 @@ class Void(msgspec.Struct, omit_defaults=True):
     replayed: bool | msgspec.UnsetType = msgspec.UNSET
 
 
-class VoidList(msgspec.Struct):
+class VoidList(Result):
     """The voids of a service, the newest first."""
 
     voids: list[Void]

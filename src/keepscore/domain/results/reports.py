@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from keepscore.domain.boards import Score
+from keepscore.domain.results.plain import Result
 from keepscore.domain.scoring import Scope
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
 WindowState = Literal["open", "closing", "closed"]
 
 
-class WindowInfo(msgspec.Struct):
+class WindowInfo(Result):
     """One window of a board: `open`, `closing` (it has ended, and takes late scores or is not archived yet) or `closed` (archived).
 
     `start` and `end` (not included) are null for all_time; of its versions, which resets have ended, the first has an end only.
@@ -53,7 +54,7 @@ class WindowInfo(msgspec.Struct):
     players: int
 
 
-class SnapshotInfo(msgspec.Struct):
+class SnapshotInfo(Result):
     """One snapshot: a ranking as it was at the moment `taken`, while its window was open."""
 
     id: int
@@ -65,14 +66,14 @@ class SnapshotInfo(msgspec.Struct):
     digest: str
 
 
-class Snapshots(msgspec.Struct):
+class Snapshots(Result):
     """The snapshots of a board, newest first."""
 
     board: str
     snapshots: list[SnapshotInfo]
 
 
-class Windows(msgspec.Struct):
+class Windows(Result):
     """The windows of a board that have players, newest first; all_time comes last."""
 
     board: str
@@ -82,7 +83,7 @@ class Windows(msgspec.Struct):
     as_of: datetime | UnsetType = UNSET
 
 
-class PastPlace(msgspec.Struct, gc=False):
+class PastPlace(Result, gc=False):
     """Where a player stood in one window. Beyond the archived standings, rank and percentile are null, and the score is the ledger's."""
 
     window_id: str
@@ -98,7 +99,7 @@ class PastPlace(msgspec.Struct, gc=False):
     error: int | UnsetType = UNSET
 
 
-class BestPlace(msgspec.Struct, gc=False):
+class BestPlace(Result, gc=False):
     """The best rank that a player has had."""
 
     window_id: str
@@ -106,7 +107,7 @@ class BestPlace(msgspec.Struct, gc=False):
     score: Score
 
 
-class PlayerHistory(msgspec.Struct):
+class PlayerHistory(Result):
     """A player's places window by window, newest first.
 
     `best` is the best rank of all windows; among equal ranks, the one with the better score, then the most recent one.
@@ -122,7 +123,7 @@ class PlayerHistory(msgspec.Struct):
     as_of: datetime | UnsetType = UNSET
 
 
-class RecordedEvent(msgspec.Struct, gc=False):
+class RecordedEvent(Result, gc=False):
     """An event as the ledger has it: what it did, when it happened (`at`), when it came, and its identity (`writer`, `n`)."""
 
     kind: str
@@ -138,7 +139,7 @@ class RecordedEvent(msgspec.Struct, gc=False):
     scope: Scope | None = None
 
 
-class PlayerEvents(msgspec.Struct):
+class PlayerEvents(Result):
     """A player's events on a board, newest first. `total` counts all of them.
 
     `complete_from`, if set, says since when nothing is missing: some earlier events were dropped.
@@ -151,7 +152,7 @@ class PlayerEvents(msgspec.Struct):
     complete_from: datetime | UnsetType = UNSET
 
 
-class BoardEvent(msgspec.Struct, gc=False):
+class BoardEvent(Result, gc=False):
     """An event of any player."""
 
     player_id: str
@@ -168,7 +169,7 @@ class BoardEvent(msgspec.Struct, gc=False):
     scope: Scope | None = None
 
 
-class BoardEvents(msgspec.Struct):
+class BoardEvents(Result):
     """Some of a board's events, in the order of writer and number. `total` counts all of them.
 
     `complete_from`, if set, says since when nothing is missing: some earlier events were dropped.
@@ -181,7 +182,7 @@ class BoardEvents(msgspec.Struct):
     complete_from: datetime | UnsetType = UNSET
 
 
-class Rebuild(msgspec.Struct):
+class Rebuild(Result):
     """The result of rebuilding a board's rankings from its events."""
 
     board: str
@@ -191,7 +192,7 @@ class Rebuild(msgspec.Struct):
     seconds: float
 
 
-class Reset(msgspec.Struct):
+class Reset(Result):
     """The answer to a reset: `version` is the number of the rankings that ended `at` that moment, `window_ids` names each to read it.
 
     After an undo, they name the rankings that continue.
@@ -211,7 +212,7 @@ class Reset(msgspec.Struct):
 Discrepancy = Literal["score", "since", "missing", "extra", "order", "missing ranking", "extra ranking", "index", "watermark"]
 
 
-class Difference(msgspec.Struct):
+class Difference(Result):
     """A player for whom a ranking does not show what the ledger says (null: not there), or something else that is not right."""
 
     window: str
@@ -223,7 +224,7 @@ class Difference(msgspec.Struct):
     problem: Discrepancy
 
 
-class Verification(msgspec.Struct):
+class Verification(Result):
     """What a comparison of a board's rankings with the fold of its events found, the first 1,000 differences at most.
 
     After a repair, `repaired` is what was found at first, and `differences` what a second look found; `rebuilt` says whether the
@@ -235,7 +236,7 @@ class Verification(msgspec.Struct):
     rankings: int
     players: int
     differences: list[Difference]
-    repaired: list[Difference] = []
+    repaired: list[Difference] = msgspec.field(default_factory=list)
     rebuilt: bool = False
 
     @property
@@ -244,7 +245,7 @@ class Verification(msgspec.Struct):
         return not self.differences
 
 
-class JobStatus(msgspec.Struct):
+class JobStatus(Result):
     """The status of a job of the keeper. `every` is in seconds; `failures` counts those since it last worked."""
 
     name: str
@@ -256,7 +257,7 @@ class JobStatus(msgspec.Struct):
     result: str | None = None
 
 
-class KeeperStatus(msgspec.Struct):
+class KeeperStatus(Result):
     """The jobs of the keeper, and whether this process is the leader."""
 
     leader: bool
@@ -268,14 +269,14 @@ class KeeperStatus(msgspec.Struct):
     """The events that it had lost of them."""
 
 
-class KeeperRun(msgspec.Struct):
+class KeeperRun(Result):
     """What the jobs of the keeper did as of a moment."""
 
     now: str
     jobs: list[JobStatus]
 
 
-class Deleted(msgspec.Struct):
+class Deleted(Result):
     """A board that was deleted."""
 
     board: str
@@ -283,7 +284,7 @@ class Deleted(msgspec.Struct):
     replayed: bool | UnsetType = UNSET
 
 
-class Revision(msgspec.Struct):
+class Revision(Result):
     """A correction of the standings of a closed window."""
 
     board: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from keepscore.domain.boards import Board, Score, board_from_dict
+from keepscore.domain.results.plain import Result, encode
 from keepscore.domain.results.reports import (
     BestPlace,
     BoardEvent,
@@ -77,7 +77,7 @@ __all__ = [
 ]
 
 
-class WindowReceipt(msgspec.Struct, gc=False):
+class WindowReceipt(Result, gc=False):
     """What a submission did in one window."""
 
     id: str
@@ -92,7 +92,7 @@ class WindowReceipt(msgspec.Struct, gc=False):
     error: int | UnsetType = UNSET
 
 
-class Receipt(msgspec.Struct, gc=False):
+class Receipt(Result, gc=False):
     """The answer to a submission. Score and rank are those of the board's first window; `windows` has all of them.
 
     `rank_change` is positive if the player moved up, and 0 for a new player, whose `previous_rank` is null.
@@ -119,7 +119,7 @@ class Receipt(msgspec.Struct, gc=False):
     error: int | UnsetType = UNSET
 
 
-class Rejection(msgspec.Struct):
+class Rejection(Result):
     """A submission of a batch that was rejected: its place in the batch and the error."""
 
     index: int
@@ -127,7 +127,7 @@ class Rejection(msgspec.Struct):
     detail: str
 
 
-class BatchReceipt(msgspec.Struct):
+class BatchReceipt(Result):
     """The answer to a batch. `results` has a receipt for each accepted submission, in their order, if asked for."""
 
     accepted: int
@@ -142,7 +142,7 @@ class BatchReceipt(msgspec.Struct):
     spooled: bool | UnsetType = UNSET
 
 
-class Standing(msgspec.Struct, gc=False):
+class Standing(Result, gc=False):
     """One player of a ranking."""
 
     rank: int
@@ -159,7 +159,7 @@ class Standing(msgspec.Struct, gc=False):
     error: int | UnsetType = UNSET
 
 
-class Top(msgspec.Struct):
+class Top(Result):
     """A page of a ranking."""
 
     board: str
@@ -176,7 +176,7 @@ class Top(msgspec.Struct):
     archived: bool | UnsetType = UNSET
 
 
-class Snapshot(msgspec.Struct):
+class Snapshot(Result):
     """A page of a snapshot: the standings at the moment `taken`."""
 
     board: str
@@ -191,7 +191,7 @@ class Snapshot(msgspec.Struct):
     next_cursor: str | None
 
 
-class RankNumbers(msgspec.Struct, gc=False):
+class RankNumbers(Result, gc=False):
     """The three ways to number one rank.
 
     `dense` is null if it is not known: for an estimate, and on Redis until somebody asks for `rank=dense`.
@@ -202,7 +202,7 @@ class RankNumbers(msgspec.Struct, gc=False):
     dense: int | None
 
 
-class PlayerPlace(msgspec.Struct, gc=False):
+class PlayerPlace(Result, gc=False):
     """Where one player stands, and who is around."""
 
     board: str
@@ -228,7 +228,7 @@ class PlayerPlace(msgspec.Struct, gc=False):
     error: int | UnsetType = UNSET
 
 
-class Around(msgspec.Struct):
+class Around(Result):
     """The players around a rank."""
 
     board: str
@@ -245,7 +245,7 @@ class Around(msgspec.Struct):
     as_of: datetime | UnsetType = UNSET
 
 
-class Lookup(msgspec.Struct):
+class Lookup(Result):
     """Some players, in rank order; `missing` are not in the ranking."""
 
     board: str
@@ -262,7 +262,7 @@ class Lookup(msgspec.Struct):
     as_of: datetime | UnsetType = UNSET
 
 
-class Count(msgspec.Struct):
+class Count(Result):
     """How many players have a score in a range."""
 
     board: str
@@ -282,19 +282,19 @@ class Count(msgspec.Struct):
     error: int | UnsetType = UNSET
 
 
-class WindowLayout(msgspec.Struct):
+class WindowLayout(Result):
     """How the engine lays out a window, and why."""
 
     layout: str
     why: str
 
 
-class BoardInfo(msgspec.Struct):
+class BoardInfo(Result):
     """A board's definition, the number of its changes, and its windows' layouts, where the engine has more than one."""
 
     version: int
     board: Board
-    layouts: dict[str, WindowLayout] = {}
+    layouts: dict[str, WindowLayout] = msgspec.field(default_factory=dict)
     #: Whether it was made just now.
     created: bool = False
     #: True where the same idempotency key was answered before: this is that answer.
@@ -317,14 +317,10 @@ class BoardInfo(msgspec.Struct):
         return info
 
 
-class Profile(msgspec.Struct):
+class Profile(Result):
     """What is known about a player besides scores."""
 
     player_id: str
     name: str | None
     #: True where the same idempotency key was answered before: this is that answer.
     replayed: bool | UnsetType = UNSET
-
-
-#: An answer as JSON. Scores with decimals are written out as numbers, digit by digit.
-encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode

@@ -12,16 +12,15 @@ No client retries anything by itself: the watermark decides what is done again.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
-
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
-from redis.backoff import NoBackoff
 
 from keepscore.errors import ConfigError
 from keepscore.storage.deadlines import deadline_s
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+    from redis.asyncio.sentinel import Sentinel
 
 __all__ = [
     "EXAMPLES",
@@ -180,6 +179,8 @@ def replica_clients(address: RedisAddress) -> list[Any]:
 
 
 def _sentinel(address: RedisAddress) -> Sentinel:
+    from redis.asyncio.sentinel import Sentinel
+
     options = _options(address)
     keys = {key: options[key] for key in ("socket_connect_timeout", "retry", "protocol")}
     return Sentinel(address.hosts, sentinel_kwargs={**keys, "socket_timeout": address.deadline}, **options)  # type: ignore[no-untyped-call]
@@ -187,10 +188,16 @@ def _sentinel(address: RedisAddress) -> Sentinel:
 
 def node_client(address: RedisAddress, host: str, port: int, connected: Connected | None = None, timeout_s: float | None = None) -> Redis:
     """Return a client for one server."""
+    # Addresses are known without the package: it is an extra.
+    from redis.asyncio import Redis
+
     return Redis(host=host, port=port, redis_connect_func=connected, socket_timeout=timeout_s, **_options(address))
 
 
 def _options(address: RedisAddress) -> dict[str, Any]:
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+
     options: dict[str, Any] = {
         "username": address.user,
         "password": address.password,
