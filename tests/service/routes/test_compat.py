@@ -9,7 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.service.redis_places import on, until
 from tests.service.running import Service, refused, taken
+from tests.support.redis_servers import single
 
 BASE = "/api/v1/leaderboard"
 
@@ -95,6 +97,49 @@ def test_a_region(client: httpx.Client) -> None:
     refused(client.get(f"{BASE}/rank/555", params={"type": "regional", "region": "eu"}), 404, "555")
 
 
+def test_a_regional_submission_is_answered_with_the_regional_rank(client: httpx.Client) -> None:
+    assert post(client, "score", player_id=771, score=1, region="apac")["rank"] > 1
+    answer = post(client, "score", player_id=772, score=2, leaderboard_type="regional", region="apac")
+    assert (answer["score"], answer["rank"], answer["rank_change"], answer["percentile"]) == (2, 1, 0, 100)
+    up = post(client, "score/increment", player_id=771, score_delta=5, leaderboard_type="regional")
+    assert (up["score"], up["rank"], up["rank_change"]) == (6, 1, 1), "the region is the one that the player has sent before"
+    assert taken(client.get(f"{BASE}/rank/772?type=regional"))["rank"] == 2
+    assert players(client, type="regional", region="apac") == [(771, 6), (772, 2)]
+    for answer in (
+        client.post(f"{BASE}/score", json={"player_id": 773, "score": 1, "leaderboard_type": "regional"}),
+        client.get(f"{BASE}/rank/773?type=regional"),
+    ):
+        refused(answer, 422, "needs a region", "773")
+
+
+BEST = """
+[server]
+default_board = "best"
+
+[[board]]
+name = "best"
+increments = true
+segments = ["region"]
+"""
+
+
+def test_best_scores_and_amounts_that_wait(tmp_path: Path) -> None:
+    """A score that is not better says so; an amount that is only recorded does not pass for the score."""
+    with single() as server:
+        running = Service(tmp_path, BEST + on(server.url))
+        try:
+            assert "updated" not in post(running.client, "score", player_id=888, score=500)
+            worse = post(running.client, "score", player_id=888, score=5)
+            assert (worse["score"], worse["updated"]) == (500, False)
+            assert post(running.client, "score/increment", player_id=888, score_delta=7)["score"] == 507
+            server.ask("CLIENT", "PAUSE", 4000, "ALL")
+            answer = running.client.post(f"{BASE}/score/increment", json={"player_id": 888, "score_delta": 3}, timeout=20)
+            assert (answer.status_code, answer.json()["score"], answer.json()["pending"]) == (202, None, True), answer.text
+            until(lambda: running.client.get(f"{BASE}/rank/888").json()["score"] == 510, 20)
+        finally:
+            running.stop()
+
+
 def test_a_players_rank(client: httpx.Client) -> None:
     answer = taken(client.get(f"{BASE}/rank/222?type=global"))
     assert set(answer) == {"player_id", "rank", "score", "total_players", "percentile"}
@@ -152,7 +197,7 @@ def test_both_kinds_of_routes_show_the_same_board(client: httpx.Client) -> None:
         ("rank/111?type=friends", ["type", "friends", "regional"]),
         ("around/1?type=friends", ["type", "friends", "regional"]),
         ("top?type=regional", ["region"]),
-        ("rank/111?type=regional", ["region"]),
+        ("around/1?type=regional", ["region"]),
         ("top?type=galactic", ["type", "galactic", "global"]),
         ("top?period=hourly", ["period", "hourly", "daily"]),
         ("top?n=0", ["n = 0"]),

@@ -13,8 +13,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from keepscore.domain.results.standings import Around, PlayerPlace, Receipt, Top
-from keepscore.errors import BadInput, InvalidField, WindowClosed
+from keepscore.errors import BadInput, InvalidField, UnknownPlayer, WindowClosed
 from keepscore.leaderboards import Leaderboards
+from keepscore.reading.history import MAX_EVENTS
 from keepscore.reading.view import View
 from keepscore.service.http.layer import Answer, Example, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers, status_of, whole_number
@@ -56,15 +57,21 @@ class Updated(msgspec.Struct):
     """The player after an update."""
 
     player_id: PlayerId
+    #: None where an amount is recorded, and not added yet.
     score: Any
     rank: int | None
     rank_change: int | None
     percentile: float | None
+    #: False where the score stays as it was: it was not better.
+    updated: bool | UnsetType = UNSET
     replayed: bool | UnsetType = UNSET
     #: Only where it is recorded, and will be ranked later: ranks are null until then.
     pending: bool | UnsetType = UNSET
     #: Only where the ledger is away, and the engine keeps it for the ledger.
     spooled: bool | UnsetType = UNSET
+    #: Only where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
 
 
 class WhichQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -117,6 +124,9 @@ class PlayerRank(msgspec.Struct):
     score: Any
     total_players: int
     percentile: float
+    #: Only where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
+    approximate: bool | UnsetType = UNSET
+    error: int | UnsetType = UNSET
     #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
     stale: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
@@ -255,34 +265,58 @@ class Compat:
     async def score(self, request: Request[NoQuery, ScoreUpdate]) -> Answer:
         """Set a score."""
         body = request.body
-        receipt = await self._lb.submit(
-            self._board,
-            str(body.player_id),
-            number("score", body.score),
-            **self._extra(body),
-            idempotency_key=idempotency_key(request),
+        value, key = number("score", body.score), idempotency_key(request)
+        return await self._submitted(
+            body, lambda extra: self._lb.submit(self._board, str(body.player_id), value, **extra, idempotency_key=key)
         )
-        return Answer(_updated(body.player_id, receipt), status_of(receipt), replay_headers(receipt))
 
     async def increment(self, request: Request[NoQuery, ScoreIncrement]) -> Answer:
         """Add to a score."""
         body = request.body
         amount = number("score_delta", body.score_delta)
-        receipt = await self._lb.increment(
-            self._board, str(body.player_id), amount, **self._extra(body), idempotency_key=idempotency_key(request)
+        return await self._submitted(
+            body,
+            lambda extra: self._lb.increment(self._board, str(body.player_id), amount, **extra, idempotency_key=idempotency_key(request)),
         )
-        return Answer(_updated(body.player_id, receipt), status_of(receipt), replay_headers(receipt))
 
-    def _extra(self, body: ScoreUpdate | ScoreIncrement) -> dict[str, Any]:
-        if body.leaderboard_type == "regional" and body.region is None:
-            raise InvalidField("leaderboard_type = 'regional' needs a region")
-        segments = None if body.region is None else {"region": body.region}
-        return {"at": body.timestamp, "segments": segments, "game_id": body.game_id}
+    async def _submitted(self, body: ScoreUpdate | ScoreIncrement, submit: Callable[[dict[str, Any]], Awaitable[Receipt]]) -> Answer:
+        """Submit, and answer with the place in the ranking that was meant: everybody's, or the region's."""
+        player, region = str(body.player_id), body.region
+        view = before = None
+        if body.leaderboard_type == "regional":
+            region = region or await self._region_of(player, "leaderboard_type")
+            view = self._reader.view(self._board, None, None, f"region:{region}")
+            before = await self._place(view, player)
+        segments = None if region is None else {"region": region}
+        receipt = await submit({"at": body.timestamp, "segments": segments, "game_id": body.game_id})
+        answer = _updated(body, receipt)
+        place = None if view is None or receipt.pending is True else await self._place(view, player)
+        if place is not None:
+            change = 0 if before is None else before.rank - place.rank
+            answer.score, answer.rank, answer.rank_change, answer.percentile = place.score, place.rank, change, place.percentile
+            answer.approximate, answer.error = place.approximate, place.error
+        return Answer(answer, status_of(receipt), replay_headers(receipt))
 
-    def _view(self, query: WhichQuery) -> View:
-        if query.type == "regional" and query.region is None:
+    async def _place(self, view: View, player: str) -> PlayerPlace | None:
+        try:
+            return await self._reader.player(view, player)
+        except UnknownPlayer:
+            return None
+
+    async def _region_of(self, player: str, field: str) -> str:
+        """Return the region that a player has sent last. O(events of the player)."""
+        for event in (await self._lb.history.events(self._board, player, MAX_EVENTS)).events:
+            name, _, value = ("" if event.scope is None else event.scope.segment or "").partition(":")
+            region = (event.segments or {}).get("region") or (value if name == "region" else None)
+            if region is not None:
+                return region
+        raise InvalidField(f"{field} = 'regional' needs a region: send one, as player {player!r} has sent none before")
+
+    def _view(self, query: WhichQuery, region: str | None = None) -> View:
+        region = query.region or region
+        if query.type == "regional" and region is None:
             raise InvalidField("type = 'regional' needs a region: add region=…")
-        segment = f"region:{query.region}" if query.type == "regional" else None
+        segment = f"region:{region}" if query.type == "regional" else None
         return self._reader.view(self._board, query.period, None, segment)
 
     async def top(self, request: Request[CompatTopQuery, NoBody]) -> Answer | Prepared:
@@ -301,11 +335,14 @@ class Compat:
         return await self._pages.page(key, view, made)
 
     async def rank(self, request: Request[WhichQuery, NoBody]) -> Answer | Prepared:
-        """Return a player's rank."""
-        view = self._view(request.query)
+        """Return a player's rank; that in a region, in the one that the request names, or else in the player's own."""
+        query, player = request.query, request.path[0]
+        is_own = query.type == "regional" and query.region is None
+        view = self._view(query, await self._region_of(player, "type") if is_own else None)
         etag = self._reader.tag(view.ranking)
-        place = await self._reader.player(view, request.path[0])
-        answer = PlayerRank(_shown(place.player_id), place.rank, place.score, place.total_players, place.percentile)
+        place = await self._reader.player(view, player)
+        told = place.score, place.total_players, place.percentile, place.approximate, place.error
+        answer = PlayerRank(_shown(place.player_id), place.rank, *told)
         return self._pages.answer(view, _told(place, answer), FOR_PLAYER, etag)
 
     async def around(self, request: Request[CompatAroundQuery, NoBody]) -> Answer | Prepared:
@@ -318,9 +355,13 @@ class Compat:
         return self._pages.answer(view, _told(around, Neighbours(around.center_rank, players)), FOR_TOP, etag)
 
 
-def _updated(player: PlayerId, receipt: Receipt) -> Updated:
-    told = receipt.replayed, receipt.pending, receipt.spooled
-    return Updated(player, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile, *told)
+def _updated(body: ScoreUpdate | ScoreIncrement, receipt: Receipt) -> Updated:
+    told = receipt.replayed, receipt.pending, receipt.spooled, receipt.approximate, receipt.error
+    is_pending = receipt.pending is True
+    # What is only recorded has not changed the score yet, and an amount alone says nothing of it.
+    score = None if is_pending and isinstance(body, ScoreIncrement) else receipt.score
+    updated = False if not receipt.updated and not is_pending else UNSET
+    return Updated(body.player_id, score, receipt.rank, receipt.rank_change, receipt.percentile, updated, *told)
 
 
 def _told(found: Top | PlayerPlace | Around, answer: Read) -> Read:
