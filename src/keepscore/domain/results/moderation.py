@@ -45,7 +45,7 @@ class VoidReport(Result, omit_defaults=True):
     changes: list[VoidChange]
     next_cursor: str | None
     #: Closed windows that were archived again.
-    revised: list[str] = []
+    revised: list[str] = msgspec.field(default_factory=list)
     replayed: bool | msgspec.UnsetType = msgspec.UNSET
 
 
