@@ -162,7 +162,7 @@ def test_an_older_ledger_comes_back(place: Place, engine: str, redis: RedisServe
         done = run("verify", "--url", service.url, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         log = service.log.read_text()
-        assert f"{LOST} events of board 'coins' that were counted are gone" in log, log[-3000:]
+        assert f"{LOST} events of board 'coins' that were counted are lost" in log, log[-3000:]
         assert "Traceback" not in log
         assert call(service.url, "GET", "/v1/keeper").body["older_ledger_events"] == 2 * LOST
     finally:

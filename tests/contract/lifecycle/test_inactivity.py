@@ -98,7 +98,7 @@ async def test_decimals_and_the_lowest_score_are_kept(run, clock):
     ("fields", "words"),
     [
         ({"operator": "best"}, "last and sum"),
-        ({"windows": ["all_time", "daily"]}, "all_time alone"),
+        ({"windows": ["all_time", "daily"]}, "all_time only"),
         ({"order": "asc"}, "high scores"),
         ({"also": ["xp"]}, "without decay and also"),
         ({"inactivity": {"after": "14d"}}, "after, lose and every"),

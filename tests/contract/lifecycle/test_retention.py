@@ -55,7 +55,7 @@ async def test_what_stays_keeps_rankings_alive(tmp_path, first):
             for lb in twins.both:
                 await lb.increment("b", "p", came + 100, at=at(month - of * DAY))
         twins.clock.now = START + 75 * DAY
-        assert await twins.keep() == [f"dropped 2 events of before {at(month):%Y-%m}"]
+        assert await twins.keep() == [f"dropped 2 events from before {at(month):%Y-%m}"]
         await twins.compare()
         for lb in twins.both:
             await lb.admin.rebuild("b")
@@ -76,7 +76,7 @@ async def test_times_are_told_apart_as_the_board_does(tmp_path):
             for lb in twins.both:
                 await lb.submit("b", player, score, at=at(month + of))
         twins.clock.now = START + 75 * DAY
-        assert await twins.keep() == [f"dropped 1 events of before {at(month):%Y-%m}"]
+        assert await twins.keep() == [f"dropped 1 events from before {at(month):%Y-%m}"]
         for lb in twins.both:
             await lb.admin.rebuild("b")
         assert await standings(twins.one, "b") == [(1, "q", 4), (2, "p", 2)]
@@ -91,7 +91,7 @@ async def test_the_history_of_a_player_who_is_neither_archived_nor_in_the_engine
             for lb in twins.both:
                 await lb.increment("b", player, 10)
         twins.clock.now = START + 75 * DAY
-        assert await twins.keep() == ["dropped 3 events of before 2027-02"]
+        assert await twins.keep() == ["dropped 3 events from before 2027-02"]
         for lb in twins.both:
             await lb.runtime.engine.expire(twins.clock.now)
         (place,) = (await twins.one.history.of("b", "b")).history

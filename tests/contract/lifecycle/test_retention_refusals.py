@@ -103,7 +103,7 @@ async def test_another_meaning(tmp_path, change):
     place = Place("sqlite", "embedded", tmp_path, Clock(START), "31d")
     async with dropped(place, BOARD) as lb:
         before = (await lb.admin.board("b"), await standings(lb, "b"))
-        with pytest.raises(EventsDropped, match=r"events of before 2027-02-01T00:00:00.00:00 are folded and dropped") as error:
+        with pytest.raises(EventsDropped, match=r"events from before 2027-02-01T00:00:00.00:00 were folded and dropped") as error:
             await lb.admin.put_board(replace(BOARD, **change), confirm=True)
         assert status_of(error.value) == 409
         assert (await lb.admin.board("b"), await standings(lb, "b")) == before
@@ -144,12 +144,12 @@ async def test_a_roll_up_that_would_need_what_has_expired(tmp_path):
 
 async def test_moments_and_windows_of_before(place):
     async with dropped(place, BOARD) as lb:
-        with pytest.raises(NotKept, match=r"events that came before 2027-02-01T00:00:00.00:00 are folded and dropped") as error:
+        with pytest.raises(NotKept, match=r"events that arrived before 2027-02-01T00:00:00.00:00 were folded and dropped") as error:
             await lb.history.as_of("b", at(KEPT - 1))
         assert status_of(error.value) == 404
         top = await lb.history.as_of("b", at(KEPT))
         assert [standing.score for standing in top.standings] == [0 + 5 + 10 + 15 + 20 + 25]
-        with pytest.raises(NotKept, match="the monthly window 2027-01 of board 'b' cannot be corrected any more"):
+        with pytest.raises(NotKept, match="the monthly window 2027-01 of board 'b' can no longer be corrected"):
             await lb.admin.revise("b", "monthly", "2027-01", "why not")
         assert {archive.number for archive in await lb.runtime.ledger.archives.find(1, "monthly", "2027-01")} == {1}
         assert (await lb.admin.revise("b", "monthly", "2027-02", "a look")).number == 2

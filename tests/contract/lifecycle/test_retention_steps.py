@@ -204,12 +204,12 @@ async def test_the_partitions_are_gone_and_what_has_to_stay_is_there(tmp_path):
         twins.clock.now = START + 80 * DAY
         # One that came in March is of 2027-01-30: only what is earlier than that goes.
         told = await twins.keep()
-        assert told == ["dropped 4 events of before 2027-02"]
+        assert told == ["dropped 4 events from before 2027-02"]
         assert (await partitions(twins))[0] == "events_2027_02"
         await twins.compare()
         twins.clock.now = START + 120 * DAY
         told = await twins.keep()
-        assert told == ["dropped 6 events of before 2027-04"]
+        assert told == ["dropped 6 events from before 2027-04"]
         assert (await partitions(twins))[0] == "events_2027_04"
         await twins.compare()
 
@@ -234,7 +234,7 @@ async def test_what_came_late_stays_beside_what_goes(tmp_path, ledger):
                 await lb.submit("all", f"p{moment - month}", 1, at=at(when))
                 await lb.increment("all", "everybody", 1, at=at(when))
         twins.clock.now = START + 60 * DAY
-        assert await twins.keep() == [f"dropped 4 events of before {at(month):%Y-%m}"]
+        assert await twins.keep() == [f"dropped 4 events from before {at(month):%Y-%m}"]
         live = twins.one.runtime.catalog["all"]
         events = [event async for chunk in twins.one.runtime.ledger.events.read(live.id, {}) for event in chunk]
         assert {event.received - month for event in events} == {-2, 5}
@@ -298,7 +298,7 @@ async def test_it_waits_until_windows_are_closed_and_checkpoints_taken(tmp_path)
             assert await lb.runtime.ledger.openings.accepts_from() == {}
         async with lb.runtime.definitions.defining:
             assert await dropping(lb).run(lb.runtime.clock()) == "b waits: a definition is being changed"
-        assert await dropping(lb).run(lb.runtime.clock()) == "dropped 9 events of before 2027-02"
+        assert await dropping(lb).run(lb.runtime.clock()) == "dropped 9 events from before 2027-02"
         assert (await lb.runtime.ledger.openings.current(1)).events == 10
 
 

@@ -275,7 +275,7 @@ async def test_what_lies_beyond_the_kept_rows(run):
             await lb.around(one.name, 70, around=3)
         with pytest.raises(InvalidPage, match="only the first 20 of 100"):
             await lb.rank(one.name, "p5", around=3)
-        with pytest.raises(InvalidField, match="rank = 'dense' is known of those only"):
+        with pytest.raises(InvalidField, match="rank = 'dense' is known only for"):
             await lb.rank(one.name, "p5", rank="dense")
         assert (await lb.rank(one.name, "p95", rank="dense")).rank == 5
         with pytest.raises(UnknownPlayer):

@@ -180,7 +180,7 @@ def test_what_is_no_roll_up_is_refused(fields, words):
 
 async def test_a_board_does_not_become_a_roll_up(run):
     async with run(Board("day", windows=["daily"]), Board("week", windows=["weekly"])) as lb:
-        with pytest.raises(InvalidBoard, match="make a new board"):
+        with pytest.raises(InvalidBoard, match="create a new board"):
             await lb.admin.put_board(week(), confirm=True)
 
 

@@ -72,7 +72,7 @@ async def test_two_loads_of_one_process_do_not_get_into_each_other_s_way():
     await first
     # What was loaded last is what counts.
     await engine.promote(1)
-    with pytest.raises(EngineUnavailable, match="exchanged meanwhile"):
+    with pytest.raises(EngineUnavailable, match="replaced in the meantime"):
         await engine.promote(1)
     shown = await table(engine, all_time(live)), await engine.applied(1)
     assert shown in (([("b", 1, 0), ("a", 1, 0)], {1: 2}), ([("b", 2, 0), ("a", 2, 0)], {1: 4}))

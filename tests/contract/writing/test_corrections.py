@@ -151,7 +151,7 @@ async def test_a_late_score_counts_in_the_windows_that_are_open(lbs, clock):
 
 async def test_a_late_score_is_refused_where_no_window_is_open(lbs):
     async with lbs(Board("days", windows=["daily"], late="open_windows")) as lb:
-        with pytest.raises(WindowClosed, match="lies in the daily window 2026-11-14"):
+        with pytest.raises(WindowClosed, match="is in the daily window 2026-11-14"):
             await lb.submit("days", "ada", 5, at=at(NOON - DAY))
 
 

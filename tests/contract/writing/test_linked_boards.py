@@ -58,7 +58,7 @@ async def test_a_board_that_is_redefined_while_its_submissions_are_kept(tmp_path
             for order in ("asc", "desc", "asc"):
                 await one.admin.put_board(Board("b", order=order, also=["xp"]), confirm=True)
                 before = await xp(one)
-                with pytest.raises(Unavailable, match="redefined meanwhile"):
+                with pytest.raises(Unavailable, match="redefined in the meantime"):
                     await other.submit("b", "p", 1)
                 assert await xp(one) == before, "what is to be sent again counts nowhere"
                 assert (await other.submit("b", "p", 1)).spooled

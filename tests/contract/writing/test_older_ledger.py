@@ -72,7 +72,7 @@ async def test_older_at_a_start(lbs, path, tmp_path, caplog):
         if over_redis is lbs.func:
             told = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
             assert len(told) == 2
-            assert "50 events of board 'game' that were counted are gone" in told[0]
+            assert "50 events of board 'game' that were counted are lost" in told[0]
             status = await lb.admin.keeper_status()
             assert (status.older_ledger_boards, status.older_ledger_events) == (2, 100)
             assert HEALS.values["older_ledger",] == counted + 2
