@@ -56,7 +56,7 @@ async def test_a_manual_keeper_does_its_jobs_when_it_is_asked_to() -> None:
     async with leaderboards("sqlite:///:memory:", boards=[Board("b")], clock=lambda: NOON) as lb:
         keeper = lb.runtime.keeper
         assert all(status.last_run is None for status in (await lb.admin.keeper_status()).jobs)
-        assert await keeper.job("checkpoint").run(NOON) == "1 boards"
+        assert await keeper.job("checkpoint").run(NOON) == "1 board"
         assert (await lb.admin.run_keeper()).now == "2026-11-15T12:00:00.000Z"
 
 

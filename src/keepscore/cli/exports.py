@@ -24,7 +24,6 @@ from keepscore.cli.options import (
     WindowId,
     WindowOption,
     board_names,
-    count,
     err,
     out,
     reach,
@@ -32,6 +31,7 @@ from keepscore.cli.options import (
 from keepscore.cli.parquet import EventFiles, month_of, write_parquet_standings
 from keepscore.cli.transfer import write_standings
 from keepscore.cli.whole import RankingName, all_standings
+from keepscore.domain.nouns import counted
 from keepscore.domain.results.standings import BoardEvent
 from keepscore.errors import ConfigError
 
@@ -122,7 +122,7 @@ def export_events(
                     if month_of(event.received) >= month_of(complete_from):
                         files.add(name, event)
                         exported += 1
-    out.print(f"Exported {count(exported, 'event')} to {count(len(files.months), 'file')} in {output}")
+    out.print(f"Exported {counted(exported, 'event')} to {counted(len(files.months), 'file')} in {output}")
 
 
 def _complete_from(boards: AnyLeaderboards, board: str) -> datetime:

@@ -17,12 +17,13 @@ from keepscore.cli.bringing import ImportTarget, bring_file, compare
 from keepscore.cli.completion import complete_board
 from keepscore.cli.members import Decoding
 from keepscore.cli.migration import MigrationRequest, Moved, bad_members, import_sets
-from keepscore.cli.options import Config, Json, Url, Yes, cell, count, err, new_table, out, print_json, reach
+from keepscore.cli.options import Config, Json, Url, Yes, cell, err, new_table, out, print_json, reach
 from keepscore.cli.shadowing import cut_over as cut_over_sets
 from keepscore.cli.shadowing import follow as follow_sets
 from keepscore.cli.takeover import sorted_sets
 from keepscore.domain.board_checks import brief
 from keepscore.domain.formulas import Formula
+from keepscore.domain.nouns import counted
 from keepscore.errors import ConfigError
 
 __all__ = ["app"]
@@ -171,9 +172,9 @@ def _report(
     else:
         if dry_run:
             words = f"{counts['new']} new, {counts['other_score']} with another score, {counts['same_score']} with the same score"
-            out.print(f"Players: {words}. {count(len(bad), f'bad {noun}')}. Nothing was changed.")
+            out.print(f"Players: {words}. {counted(len(bad), f'bad {noun}')}. Nothing was changed.")
         else:
-            out.print(f"{counts['imported']} imported, {counts['already_imported']} imported before, {count(len(bad), f'bad {noun}')}")
+            out.print(f"{counts['imported']} imported, {counts['already_imported']} imported before, {counted(len(bad), f'bad {noun}')}")
         for where, rejected in bad[:MAX_BAD_LINES]:
             err.print(Text(f"{where}: {rejected['detail']}", style="red"))
         if len(bad) > MAX_BAD_LINES:

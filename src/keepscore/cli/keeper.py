@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from keepscore.cli.options import BoardName, Config, Json, Url, cell, count, err, new_table, out, print_json, reach
+from keepscore.cli.options import BoardName, Config, Json, Url, cell, err, new_table, out, print_json, reach
 from keepscore.config import Settings, load_settings
+from keepscore.domain.nouns import counted
 from keepscore.domain.results.standings import JobStatus
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.logs import set_up_log
@@ -102,5 +103,5 @@ def revise(
     if json:
         return print_json(answer)
     return out.print(
-        f"{board} · {window} {window_id}: revision {answer.number}, {count(answer.total_players, 'player')}, {answer.digest[:12]}…"
+        f"{board} · {window} {window_id}: revision {answer.number}, {counted(answer.total_players, 'player')}, {answer.digest[:12]}…"
     )

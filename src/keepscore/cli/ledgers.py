@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from keepscore.cli.completion import complete_board
-from keepscore.cli.options import Config, Json, PlayerArgument, Url, board_names, cell, count, new_table, out, print_json, reach
+from keepscore.cli.options import Config, Json, PlayerArgument, Url, board_names, cell, new_table, out, print_json, reach
 from keepscore.config import load_settings
 from keepscore.connect import ledger_from_url
+from keepscore.domain.nouns import counted
 from keepscore.domain.results.standings import RecordedEvent
 from keepscore.errors import LedgerInUse
 
@@ -74,7 +75,7 @@ def events(
     out.print(table)
     left = sum(answer.total - len(answer.events) for answer in found)
     if left:
-        out.print(f"… and {count(left, 'older event')}: raise --limit to see more, up to 1000")
+        out.print(f"… and {counted(left, 'older event')}: raise --limit to see more, up to 1000")
     for answer in found:
         if answer.complete_from:
             out.print(f"board {answer.board}: some events from before {cell(answer.complete_from)} were folded and dropped")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from keepscore.cli.options import BoardName, Config, Json, Url, Yes, cell, confirm, err, new_table, out, print_json, reach
+from keepscore.domain.nouns import counted
 from keepscore.domain.results.moderation import ScoreAndRank, VoidList, VoidReport
 
 __all__ = ["app"]
@@ -94,7 +95,7 @@ def undo(
     if json:
         return print_json(undone)
     verb = "counts" if undone.events == 1 else "count"
-    return out.print(f"void {void_id} on board {undone.board} is undone: {_plural(undone.events, 'event')} {verb} again")
+    return out.print(f"void {void_id} on board {undone.board} is undone: {counted(undone.events, 'event')} {verb} again")
 
 
 @app.command()
@@ -145,8 +146,4 @@ def _place(found: ScoreAndRank | None) -> str:
 
 
 def _counted(report: VoidReport) -> str:
-    return f"{_plural(report.events, 'event')} of {_plural(report.players, 'player')}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{counted(report.events, 'event')} of {counted(report.players, 'player')}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, TextIO, TypeAlias
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -48,7 +47,6 @@ __all__ = [
     "can_ask",
     "cell",
     "confirm",
-    "count",
     "err",
     "movement_text",
     "new_table",
@@ -189,11 +187,6 @@ def new_table(*columns: str) -> Table:
     return table
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: 1 player, 2 players."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def percent(share: float | None) -> str | None:
     """Return a percentile as people read it."""
     return None if share is None else f"{share:.2f}"
@@ -216,8 +209,12 @@ def number_of(text: str) -> int | Decimal:
 
 def cell(value: object) -> Text:
     """Return a value as it is, never as markup."""
-    # Times as JSON has them.
-    return Text("–" if value is None else str(msgspec.to_builtins(value) if isinstance(value, datetime) else value))
+    return Text("–" if value is None else readable_time(value) if isinstance(value, datetime) else str(value))
+
+
+def readable_time(moment: datetime) -> str:
+    """Return a time as people read it, to the second. `--json` has it in full."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def movement_text(change: int | None, is_new: bool) -> str | None:

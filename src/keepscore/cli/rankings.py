@@ -19,7 +19,6 @@ from keepscore.cli.options import (
     WindowId,
     WindowOption,
     cell,
-    count,
     movement_text,
     new_table,
     number_of,
@@ -28,6 +27,7 @@ from keepscore.cli.options import (
     print_json,
     reach,
 )
+from keepscore.domain.nouns import counted
 from keepscore.domain.results.standings import Around, PlayerPlace, Snapshot, Standing, Top
 from keepscore.errors import InvalidPage
 
@@ -81,7 +81,7 @@ def print_ranking(answer: Top | Around | PlayerPlace, standings: list[Standing],
     """Print which ranking it is, and some of its standings."""
     slice_ = f" · {answer.segment}" if answer.segment else ""
     archived = " · archived" if answer.archived else ""
-    players = f"{count(answer.total_players, 'player')}{archived}"
+    players = f"{counted(answer.total_players, 'player')}{archived}"
     out.print(Text(f"{answer.board} · {answer.window} {answer.window_id}{slice_} · {players}"))
     _print_standings(standings, marked)
     if answer.stale:
@@ -96,7 +96,7 @@ def print_ranking(answer: Top | Around | PlayerPlace, standings: list[Standing],
 def print_snapshot(page: Snapshot) -> None:
     """Print which snapshot it is, and some of its standings."""
     slice_ = f" · {page.segment}" if page.segment else ""
-    players = count(page.total_players, "player")
+    players = counted(page.total_players, "player")
     out.print(f"{page.board} · {page.window} {page.window_id}{slice_} · {players} · as of {cell(page.taken)}")
     _print_standings(page.standings)
 

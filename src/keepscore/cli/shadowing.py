@@ -16,7 +16,7 @@ from rich.table import Table
 
 from keepscore.cli.following import Followed, Follower
 from keepscore.cli.migration import MigrationRequest, MovedSet, Way, planned, way_to
-from keepscore.cli.options import AnyLeaderboards, cell, confirm, count, err, new_table, out, print_json, reach
+from keepscore.cli.options import AnyLeaderboards, cell, confirm, err, new_table, out, print_json, reach
 from keepscore.cli.takeover import ASIDE, SortedSets
 from keepscore.errors import ConfigError
 
@@ -66,7 +66,7 @@ def cut_over(sets: SortedSets, request: MigrationRequest, yes: bool, json: bool)
 def _report(board: str, done: int, moved: list[str], json: bool) -> None:
     if json:
         return print_json({"board": board, "recorded": done, "moved": moved})
-    out.print(f"Board {board} takes scores itself now. {count(done, 'last change')} recorded; the sets are kept under {ASIDE}KEY.")
+    out.print(f"Board {board} takes scores itself now. {counted(done, 'last change')} recorded; the sets are kept under {ASIDE}KEY.")
     return err.print(f"Remove 'following = true' from the definition of board {board}, if it stands in a file.")
 
 
@@ -121,7 +121,7 @@ def _check_parity(rows: Sequence[Followed], plan: Sequence[MovedSet], follower: 
         for one in plan:
             for member, problem in list(follower.bad(one.key).items())[:10]:
                 err.print(f"{one.key}, member {member!r}: {problem}", style="red")
-        confirm(f"{count(left, 'player differs', 'players differ')} from the sets. Cut over all the same?", yes)
+        confirm(f"{counted(left, 'player differs', 'players differ')} from the sets. Cut over all the same?", yes)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from datetime import datetime
 import msgspec
 
 from keepscore.domain.durations import text_of
+from keepscore.domain.nouns import counted
 from keepscore.domain.results.standings import JobStatus, KeeperRun, KeeperStatus, Revision
 from keepscore.errors import InvalidTime, KeepscoreError, LedgerUnavailable, RankingLost
 from keepscore.lifecycle.definitions import Definitions
@@ -98,7 +99,7 @@ class JobTask:
                 JOB_RUNS.add(status.name, "worked")
                 JOB_SUCCESS.set(self._clock() / SECOND_MS, status.name)
                 if status.failures:
-                    log.warning("the keeper's job %r works again, after %d failures", status.name, status.failures)
+                    log.warning("the keeper's job %r works again, after %s", status.name, counted(status.failures, "failure"))
                 status.failures, status.error = 0, None
                 self._told.clear()
         JOB_FAILURES.set(status.failures, status.name)

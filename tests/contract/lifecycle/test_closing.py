@@ -30,7 +30,7 @@ async def test_a_day_is_closed_once_with_the_grace_over(everywhere, clock, ties)
         clock.now = MIDNIGHT + HOUR + 10 * SECOND
         with pytest.raises(WindowClosed, match="2026-11-15"):
             await lb.submit("b", "later", 5, at=at(MIDNIGHT - 1))
-        assert await close(lb) == "closed 1 windows: b 2026-11-15"
+        assert await close(lb) == "closed 1 window: b 2026-11-15"
         wanted = await expected(lb, "b", "daily", "2026-11-15")
         assert len(wanted) == 3
         first = await archives(lb)
@@ -97,7 +97,7 @@ async def test_days_on_which_clocks_change(run, clock, zone, day, ends):
         clock.now = end + 60 * SECOND - 1
         assert await close(lb) is None
         clock.now += 1
-        assert await close(lb) == f"closed 1 windows: b {day}"
+        assert await close(lb) == f"closed 1 window: b {day}"
         ((_, rows),) = (await archives(lb)).values()
         assert [row.player for row in rows] == ["in"]
 
@@ -111,10 +111,10 @@ async def test_seasons_with_gaps_and_by_cron(run, clock):
         clock.now = NOON + 14 * 60 * SECOND
         assert await close(lb) is None
         clock.now = NOON + 15 * 60 * SECOND
-        assert await close(lb) == "closed 1 windows: cron 2026-11-15T1200"
+        assert await close(lb) == "closed 1 window: cron 2026-11-15T1200"
         for now in (MIDNIGHT, MIDNIGHT + 9 * DAY):
             clock.now = now
-            assert await close(lb) == ("closed 1 windows: once 2026-11-01" if now == MIDNIGHT else None)
+            assert await close(lb) == ("closed 1 window: once 2026-11-01" if now == MIDNIGHT else None)
 
 
 async def test_the_keeper_waits_while_the_past_is_filled_in(run, clock):
@@ -135,7 +135,7 @@ async def test_the_keeper_waits_while_the_past_is_filled_in(run, clock):
         # In time, it does not wait.
         await lb.submit("b", "c", 1)
         clock.now = MIDNIGHT
-        assert await closing.look(clock.now) == "closed 1 windows: b 2026-11-15"
+        assert await closing.look(clock.now) == "closed 1 window: b 2026-11-15"
 
 
 async def test_scores_of_a_board_with_decay_as_they_were_shown_at_the_end(run, clock):
@@ -272,7 +272,7 @@ async def test_what_is_closed_takes_no_scores_though_the_clock_is_put_back(every
     async with everywhere.open(Board("b", windows=["daily", "all_time"], grace="10m")) as lb:
         await lb.submit("b", "p", 5)
         clock.now = MIDNIGHT + HOUR
-        assert await close(lb) == "closed 1 windows: b 2026-11-15"
+        assert await close(lb) == "closed 1 window: b 2026-11-15"
         clock.now = MIDNIGHT - HOUR
         for moment in (None, at(clock.now - HOUR)):
             with pytest.raises(WindowClosed, match="2026-11-15"):

@@ -118,7 +118,7 @@ async def test_a_sample_is_verified_and_repaired(shop, clock, caplog):
 
         await restate(lb.runtime.engine, ranking, "p", State(77, NOON))
         (job,) = [job for job in (await lb.admin.run_keeper()).jobs if job.name == "verify"]
-        assert job.result == "repaired 1 of 1 players: b all_time p"
+        assert job.result == "repaired 1 of 1 player: b all_time p"
         assert "is repaired" in caplog.text
         assert (await lb.rank("b", "p")).score == 5
         assert (await lb.admin.verify("b")).ok

@@ -76,7 +76,7 @@ async def test_times_are_told_apart_as_the_board_does(tmp_path):
             for lb in twins.both:
                 await lb.submit("b", player, score, at=at(month + of))
         twins.clock.now = START + 75 * DAY
-        assert await twins.keep() == [f"dropped 1 events from before {at(month):%Y-%m}"]
+        assert await twins.keep() == [f"dropped 1 event from before {at(month):%Y-%m}"]
         for lb in twins.both:
             await lb.admin.rebuild("b")
         assert await standings(twins.one, "b") == [(1, "q", 4), (2, "p", 2)]

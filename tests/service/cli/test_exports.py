@@ -109,13 +109,13 @@ async def test_an_archived_window_is_exported(folder: Path) -> None:
     history = json.loads(done(folder, "history", "days", "p7", "--json"))
     assert [(h["window_id"], h["rank"], h["score"]) for h in history["history"]] == [("2026-01-01", 1193, 7.25), ("2025-12-31", 7, 1993)]
     assert "Best: rank 7 in 2025-12-31, with 1993.00" in done(folder, "history", "days", "p7")
-    assert "5000 players · archived" in done(folder, "top", "days", "--window-id", "2025-12-31")
+    assert "5,000 players · archived" in done(folder, "top", "days", "--window-id", "2025-12-31")
 
 
 def test_events_by_month(folder: Path, tmp_path: Path) -> None:
     month = f"events-{datetime.now(UTC):%Y-%m}.parquet"
     for _ in range(2):
-        assert "Exported 1202 events to 1 file in" in done(folder, "export-events", "--output", str(tmp_path / "lake"))
+        assert "Exported 1,202 events to 1 file in" in done(folder, "export-events", "--output", str(tmp_path / "lake"))
         (file,) = (tmp_path / "lake").iterdir()
         rows = rows_of(file)
         assert (file.name, len(rows)) == (month, 1202)

@@ -61,7 +61,7 @@ def test_status_and_run_once(tmp_path: Path) -> None:
         early = run("keeper", "run-once", "--now", "2026-01-01T00:00:00Z", "--url", service.url, cwd=tmp_path)
         assert (early.returncode, "closed" in early.stdout) == (0, False)
         now = run("keeper", "run-once", "--url", service.url, cwd=tmp_path)
-        assert "closed 1 windows: game 2026-01-01" in now.stdout
+        assert "closed 1 window: game 2026-01-01" in now.stdout
         refused(service.client.post("/v1/keeper/run", json={"now": "2126-01-01T00:00:00Z"}), 422, "future")
         path = "/v1/boards/game/windows/daily/{}/revise"
         today = f"{datetime.now(UTC):%Y-%m-%d}"
@@ -74,7 +74,7 @@ def test_status_and_run_once(tmp_path: Path) -> None:
         service.stop()
     # On the ledger itself, what became of the jobs is known, too.
     kept = json.loads(run("keeper", "status", "--json", "--config", str(service.config), cwd=tmp_path).stdout)
-    assert {job["name"]: job["result"] for job in kept["jobs"]}["close"] == "closed 1 windows: game 2026-01-01"
+    assert {job["name"]: job["result"] for job in kept["jobs"]}["close"] == "closed 1 window: game 2026-01-01"
     with closing(sqlite3.connect(service.ledger)) as database:
         found = database.execute("SELECT number, rank, player, score FROM archived_standings ORDER BY number").fetchall()
     assert found == [(1, 1, "p", 3), (2, 1, "p", 3)]
@@ -147,7 +147,7 @@ def test_a_window_ends_while_submissions_pour_in(tmp_path: Path, kind: str) -> N
             player.stopping.set()
         for player in players:
             player.join()
-        until(lambda: any("closed 1 windows" in (jobs_of(one)["close"]["result"] or "") for one in services), 30)
+        until(lambda: any("closed 1 window" in (jobs_of(one)["close"]["result"] or "") for one in services), 30)
     finally:
         for player in players:
             player.stopping.set()

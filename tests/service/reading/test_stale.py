@@ -212,7 +212,7 @@ def test_the_command_line_says_so_too(away: tuple[Service, RedisServer]) -> None
     stopped = datetime.now(UTC)
     until(lambda: as_of(service, "best") >= stopped)
     for command in commands:
-        assert re.search(r"\nAs of 20\S+: later scores may be missing\.\n$", said(*command)), command
+        assert re.search(r"\nAs of 20[-0-9]+ [:0-9]+ UTC: later scores may be missing\.\n$", said(*command)), command
         answer = json.loads(said(*command, "--json"))
         assert answer["stale"] is True
         assert answer["as_of"]

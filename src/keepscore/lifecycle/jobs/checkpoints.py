@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from operator import itemgetter
 
+from keepscore.domain.nouns import counted
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.jobs.upkeep import CatchingUp
 from keepscore.lifecycle.parts import JobParts
@@ -65,7 +66,7 @@ class Checkpoints(Job):
         done = 0
         if changes is None:
             done = await self._checkpoint_from_ledger(pace)
-            return f"{done} boards" if done else ""
+            return counted(done, "board") if done else ""
         for name in [live.name for live in self._catalog]:
             pruned = self._catalog.get(name)
             if pruned is not None and pruned.board.is_partial:
@@ -80,7 +81,7 @@ class Checkpoints(Job):
             if live and dirty and (dirty.states or dirty.dropped or self._bases.get(live) is None):
                 await self._checkpoint(changes, live, dirty, pace)
                 done += 1
-        return f"{done} boards" if done else ""
+        return counted(done, "board") if done else ""
 
     async def checkpoint(self) -> None:
         """Bring the checkpoints of all boards up to date, in one ledger."""

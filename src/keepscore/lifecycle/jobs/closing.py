@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from keepscore.domain.boards import Board
+from keepscore.domain.nouns import counted
 from keepscore.domain.scoring import Event, State
 from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of
 from keepscore.errors import EngineUnavailable
@@ -90,7 +91,7 @@ class Closing(Job):
             closed.extend(f"{live.name} {span.id}" for span in await self._close_board(live, until, patiently))
 
         await try_each(close(live) for live in list(self.parts.catalog))
-        return f"closed {len(closed)} windows: {', '.join(closed[:5])}{' …' if len(closed) > 5 else ''}" if closed else ""
+        return f"closed {counted(len(closed), 'window')}: {', '.join(closed[:5])}{' …' if len(closed) > 5 else ''}" if closed else ""
 
     async def _close_board(self, live: LiveBoard, until: int, patiently: bool) -> list[Span]:
         due = await self._due(live, until, patiently)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keepscore.domain.nouns import counted
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 
 __all__ = ["ExpiredKeys", "Partitions"]
@@ -33,4 +34,4 @@ class ExpiredKeys(Job):
             forgotten += count
         while await self.parts.ledger.keys.forget_spent(now, CHUNK_KEYS) == CHUNK_KEYS:
             pass
-        return f"forgot {forgotten} idempotency keys" if forgotten else ""
+        return f"forgot {counted(forgotten, 'idempotency key')}" if forgotten else ""

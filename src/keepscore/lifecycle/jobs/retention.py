@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
+from keepscore.domain.nouns import counted
 from keepscore.domain.rollups import mark_of
 from keepscore.domain.windows import FOREVER_MS
 from keepscore.lifecycle.archiving import bring_together
@@ -85,7 +86,7 @@ class Retention(Job):
             await self._close_books(board, semantics_version, month_of(now - keep), now)
         gone, months = await self._remove([*(live.id for live in lives), *deleted])
         if gone:
-            told.insert(0, f"dropped {gone:,} events from before {' and '.join(sorted(months))}")
+            told.insert(0, f"dropped {counted(gone, 'event')} from before {' and '.join(sorted(months))}")
         return "; ".join(told)
 
     # -- openings -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import secrets
 
 from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Board
+from keepscore.domain.nouns import counted
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import ArchivedWindows, Catalog, LiveBoard, archived_windows
@@ -80,7 +81,7 @@ class Retiring(Job):
             self._looked[live.id] = closed, now
         if done:
             await self.parts.engine.expire(self.parts.clock())
-        return f"gave {done} rankings of archived windows their expiry" if done else ""
+        return f"set the expiry of {counted(done, 'ranking')} of archived windows" if done else ""
 
     async def _note(self, live: LiveBoard) -> None:
         """Note which windows of a board are archived. O(archives)."""

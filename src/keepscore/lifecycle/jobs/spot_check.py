@@ -6,6 +6,7 @@ import logging
 import random
 from contextlib import suppress
 
+from keepscore.domain.nouns import counted
 from keepscore.errors import KeyTaken, RankingLost
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
@@ -51,9 +52,9 @@ class SpotCheck(Job):
                 log.error("board %r: %s", live.name, lost)
                 await self.parts.healing.heal(lost)
                 healed.append(live.name)
-        told = [f"checked {looked} players"] if looked else []
+        told = [f"checked {counted(looked, 'player')}"] if looked else []
         if repaired:
-            told = [f"repaired {len(repaired)} of {looked} players: {', '.join(repaired[:5])}"]
+            told = [f"repaired {len(repaired)} of {counted(looked, 'player')}: {', '.join(repaired[:5])}"]
         return "; ".join(told + [f"rebuilt board {name!r}, which had lost something" for name in healed])
 
     async def _sample(self, live: LiveBoard) -> list[tuple[Ranking, str]]:
