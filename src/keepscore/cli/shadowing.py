@@ -18,6 +18,7 @@ from keepscore.cli.following import Followed, Follower
 from keepscore.cli.migration import MigrationRequest, MovedSet, Way, planned, way_to
 from keepscore.cli.options import AnyLeaderboards, cell, confirm, err, new_table, out, print_json, reach
 from keepscore.cli.takeover import ASIDE, SortedSets
+from keepscore.domain.nouns import counted
 from keepscore.errors import ConfigError
 
 __all__ = ["cut_over", "follow"]
