@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-waits bench-voids sync docs format clean
+.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-audit bench-waits bench-voids sync docs format clean
 
 help:                  ## List what can be made.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -54,6 +54,9 @@ bench-edge: .venv/benched   ## Measure the HTTP layer beside raw ASGI and Starle
 bench-access: .venv/benched   ## Measure what a key and limits cost, on single writes and rank reads.
 	@command -v wrk >/dev/null || { echo "make bench-access needs wrk: apt-get install wrk"; exit 1; }
 	$(BIN)/python -m benchmarks.access
+
+bench-audit: .venv/benched .venv/tested   ## Measure how long the chain of an audit of a million entries takes to verify.
+	$(BIN)/python -m benchmarks.audit
 
 bench-waits: .venv/benched   ## Measure how long others wait at most while a batch, an import or the keeper is at work.
 	$(BIN)/python -m benchmarks.waits

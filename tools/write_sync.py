@@ -21,6 +21,7 @@ NAMESPACES = {
     "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
     "keys": ("Keys", Path("src/keepscore/access/keys.py")),
     "moderation": ("Moderation", Path("src/keepscore/fairplay/moderation.py")),
+    "audit": ("Audit", Path("src/keepscore/fairplay/audit.py")),
 }
 #: The class methods that make leaderboards.
 OPENERS = ("open", "configured")
@@ -29,7 +30,7 @@ TARGET_NAMESPACES = Path("src/keepscore/sync/namespaces.py")
 
 CLIENT = Path("src/keepscore/client")
 #: Modules of the client that are made from others.
-TWINS = {CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py" for name in ("sending", "namespaces", "keys", "moderation", "client")}
+TWINS = {CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py" for name in ("sending", "namespaces", "keys", "moderation", "audit", "client")}
 #: What the text of a module becomes in its twin.
 BLOCKING = {
     r"\basync (def|with|for)\b": r"\1",
@@ -38,8 +39,8 @@ BLOCKING = {
     r"\ba(close|iter_bytes)\b": r"\1",
     r"\bAsyncClient\b": "Client",
     r"\basyncio\b": "time",
-    r"\bclient\.(sending|namespaces|keys|moderation)\b": r"client.sync_\1",
-    r"(?<!\.)\b(Sender|Send|Client|History|Players|Administration|Keys|Moderation)\b": r"Sync\1",
+    r"\bclient\.(sending|namespaces|keys|moderation|audit)\b": r"client.sync_\1",
+    r"(?<!\.)\b(Sender|Send|Client|History|Players|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
     r"\ban async context\b": "a context",
 }
 
@@ -56,6 +57,7 @@ from keepscore.access.keys import DEFAULT_OVERLAP
 from keepscore.access.player_tokens import DEFAULT_TTL
 from keepscore.config import Settings
 from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStandings, PlayerToken
+from keepscore.domain.results.audit import AuditCheck, AuditPage
 from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.standings import (
     Around,
@@ -96,7 +98,7 @@ Imports `leaderboards` and below. Generated from `keepscore.leaderboards` by `to
 """
 {IMPORTS}
 from keepscore import leaderboards
-from keepscore.sync.namespaces import Administration, History, Keys, Moderation, Players
+from keepscore.sync.namespaces import Administration, Audit, History, Keys, Moderation, Players
 
 __all__ = ["Leaderboards"]
 
@@ -118,6 +120,7 @@ class Leaderboards:
         self.admin = Administration(self)
         self.keys = Keys(self)
         self.moderation = Moderation(self)
+        self.audit = Audit(self)
 
     def __enter__(self) -> Leaderboards:
         try:

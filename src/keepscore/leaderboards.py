@@ -19,6 +19,7 @@ from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
 from keepscore.domain.results.standings import Around, BatchReceipt, Count, Lookup, PlayerPlace, Receipt, Top
 from keepscore.errors import KeepscoreError, NotUsable
+from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifetime import Connect, Lifetime, OpenedByCall
@@ -43,7 +44,7 @@ class Leaderboards:
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
     Methods here submit and read scores. `history` looks back, `players` has names and profiles, `admin` manages whole boards, `keys`
-    manages the API keys of a service, and `moderation` has what moderators decide.
+    manages the API keys of a service, `moderation` has what moderators decide, and `audit` who did what.
 
     >>> import asyncio
     >>> async def main():
@@ -67,6 +68,8 @@ class Leaderboards:
         self.keys = cast("Keys", OpenedByCall(self._opened, "keys", Keys))
         #: What moderators decide: events that no longer count, and undoing that.
         self.moderation = cast("Moderation", OpenedByCall(self._opened, "moderation", Moderation))
+        #: Who did what, and the proof that nobody has changed that.
+        self.audit = cast("Audit", OpenedByCall(self._opened, "audit", Audit))
 
     @classmethod
     def open(

@@ -19,6 +19,7 @@ from keepscore.access.play_tokens import PlayTokens
 from keepscore.access.playing import Plays
 from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
+from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.job import FinishVoids
 from keepscore.fairplay.moderation import Moderation
 from keepscore.fairplay.voids import Voids
@@ -142,6 +143,7 @@ class Runtime:
     admin: Administration
     players: Players
     moderation: Moderation
+    audit: Audit
     readiness: Readiness
     vitals: VitalSigns
 
@@ -290,6 +292,7 @@ async def build_runtime(
         admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
         players=Players(stores, claims, reader, names),
         moderation=Moderation(voids, claims),
+        audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),
     )

@@ -166,7 +166,7 @@ class Keyring:
         of_key = self._principal(key)
         scope = of_key.scope if of_key.level < LEVELS["submit"] else "submit"
         expires = min(claims.expires_ms, of_key.expires_ms)
-        return Principal(scope, (key.boards, claims.boards), key.id, claims.player, expires)
+        return Principal(scope, (key.boards, claims.boards), key.id, claims.player, expires, key.name)
 
     async def _find(self, key_id: str) -> KeyRecord | None:
         if key_id not in self._keys and asyncio.get_running_loop().time() - self._looked_s > LOOK_AGAIN_S:
@@ -181,7 +181,7 @@ class Keyring:
             raise Unauthenticated(f"the key {key.id} was revoked at {text_of(key.revoked or 0)}")
         if state == "expired":
             raise Unauthenticated(f"the key {key.id} expired at {text_of(key.expires or 0)}")
-        return Principal(key.scope, (key.boards,), key.id, None, NEVER_MS if key.expires is None else key.expires)
+        return Principal(key.scope, (key.boards,), key.id, None, NEVER_MS if key.expires is None else key.expires, key.name)
 
     async def signer_of(self, header: str, request: SignedRequest) -> Principal:
         """Return whoever has signed a request, whose id is spent with this."""

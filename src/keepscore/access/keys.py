@@ -9,11 +9,13 @@ from typing import NamedTuple
 from keepscore.access.api_keys import hash_of, new_key
 from keepscore.access.player_tokens import DEFAULT_TTL, TokenClaims, signed_token, ttl_ms_of
 from keepscore.access.principals import ALL_BOARDS, LEVELS, check_patterns, check_scope, matches
+from keepscore.domain.actors import current_actor
 from keepscore.domain.durations import duration_ms, time_of
 from keepscore.domain.results.access import ApiKey, KeyState, NewKey, PlayerToken
 from keepscore.domain.values import check_player, check_text, moment_of
 from keepscore.errors import InvalidField, InvalidTime, KeyEnded, UnknownKey
 from keepscore.projection.stores import Stores
+from keepscore.storage.ledgers.audit import AuditNote
 from keepscore.storage.ledgers.keys import KeyRecord
 
 __all__ = ["DEFAULT_OVERLAP", "Keys", "state_of"]
@@ -65,9 +67,9 @@ class Keys:
     async def revoke(self, key_id: str) -> None:
         """End an API key, and all player tokens that it signed, within a second on every worker."""
         now = self._clock()
-        if not await self._ledger.keys.revoke(key_id, now):
+        note = AuditNote(now, "revoke_key", "", {"key": key_id}, by=current_actor())
+        if not await self._ledger.keys.revoke(key_id, now, note):
             raise _unknown(key_id)
-        await self._ledger.audit.note("revoke_key", "", {"key": key_id}, now)
 
     async def rotate(self, key_id: str, *, overlap: str = DEFAULT_OVERLAP) -> NewKey:
         """Replace a key by a new one. The old one stays valid for the `overlap`."""
@@ -115,9 +117,10 @@ class Keys:
         name, scope, boards, expires = grant
         key = new_key(self._environment)
         record = KeyRecord(key.id, name, scope, boards, hash_of(key.text), now, expires, replaces=None if old is None else old.id)
-        await self._ledger.keys.add(record, ends)
         detail = {"key": key.id, "name": name, "scope": scope, "boards": list(boards)}
-        await self._ledger.audit.note("create_key" if old is None else "rotate_key", "", detail, now)
+        detail |= {} if old is None else {"replaces": old.id}
+        note = AuditNote(now, "create_key" if old is None else "rotate_key", "", detail, by=current_actor())
+        await self._ledger.keys.add(record, ends, note)
         new = NewKey(key.id, name, scope, list(boards), _time(expires), key.text)
         if old is not None and ends is not None:
             new.replaces = old.id

@@ -85,7 +85,7 @@ def matches(patterns: Sequence[str], board: str) -> bool:
 class Principal:
     """Whoever makes a request: a key, a player with a token, or nobody in particular."""
 
-    __slots__ = ("_boards", "expires_ms", "is_limited", "key_id", "level", "patterns", "player", "scope")
+    __slots__ = ("_boards", "expires_ms", "is_limited", "key_id", "key_name", "level", "patterns", "player", "scope")
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class Principal:
         key_id: str | None = None,
         player: str | None = None,
         expires_ms: int = NEVER_MS,
+        key_name: str = "",
     ) -> None:
         self.scope = scope
         self.level = LEVELS[scope]
@@ -103,6 +104,7 @@ class Principal:
         self.is_limited = bool(self.patterns)
         #: The key that it is, or that signed its token.
         self.key_id = key_id
+        self.key_name = key_name
         #: The player that a token names; None: any.
         self.player = player
         self.expires_ms = expires_ms
@@ -111,6 +113,13 @@ class Principal:
     def __repr__(self) -> str:
         who = "player" if self.player is not None else "key" if self.key_id is not None else "open" if self.level else "anonymous"
         return f"Principal({who} {self.key_id or ''} {self.scope})"
+
+    @property
+    def actor(self) -> str:
+        """Who it is, for the audit."""
+        if self.player is not None:
+            return f"player {self.player}"
+        return "anonymous" if self.key_id is None else f"key {self.key_id} {self.key_name}".rstrip()
 
     def may_use(self, board: str) -> bool:
         """Return whether a board is its own."""

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from keepscore import __version__
 from keepscore.access.environments import LIVE
-from keepscore.cli import boards, care, exports, files, keeper, keys, ledgers, moderation, past, rankings, resets, scores
+from keepscore.cli import audit, boards, care, exports, files, keeper, keys, ledgers, moderation, past, rankings, resets, scores
 from keepscore.cli.common_options import add_common_options
 from keepscore.cli.options import Config, err, out
 from keepscore.config import load_settings
@@ -91,6 +91,7 @@ app.command()(keeper.revise)
 app.add_typer(resets.app)
 app.add_typer(moderation.app)
 app.add_typer(keys.app, name="keys")
+app.add_typer(audit.app, name="audit")
 
 
 @app.command()

@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from keepscore.client.audit import Audit
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.keys import Keys
@@ -50,6 +51,11 @@ class Client(Sender):
     def moderation(self) -> Moderation:
         """What moderators decide: events that no longer count, and undoing that."""
         return Moderation(self._call)
+
+    @property
+    def audit(self) -> Audit:
+        """Who did what, and the proof that nobody has changed that."""
+        return Audit(self._call)
 
     @property
     def history(self) -> History:

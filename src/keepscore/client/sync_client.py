@@ -12,6 +12,7 @@ from typing import Any
 
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
+from keepscore.client.sync_audit import SyncAudit
 from keepscore.client.sync_keys import SyncKeys
 from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
@@ -53,6 +54,11 @@ class SyncClient(SyncSender):
     def moderation(self) -> SyncModeration:
         """What moderators decide: events that no longer count, and undoing that."""
         return SyncModeration(self._call)
+
+    @property
+    def audit(self) -> SyncAudit:
+        """Who did what, and the proof that nobody has changed that."""
+        return SyncAudit(self._call)
 
     @property
     def history(self) -> SyncHistory:

@@ -119,7 +119,7 @@ class Voids:
         changes = await expected_changes(self._stores, live, events, now)
         players = list(dict.fromkeys(event.player for event in events))
         note = VoidNote(void_id, live.name, live.id, reason, selection, dict(upto), now, "applying", len(events), len(players))
-        await self._ledger.audit.note("void", live.name, {"void": void_id, "events": len(events), "reason": reason}, now)
+        await self._ledger.audit.note("void", live.name, {"void": void_id, "events": len(events)}, now, reason)
         await self._ledger.marks.put(void_players(void_id), msgspec.json.encode((players, changes)))
         await self._put(note)
         await self.finish(note)
@@ -156,7 +156,7 @@ class Voids:
         await bring_together(self._parts, live)
         await self._check_kept(live, note)
         note.state, note.undo_reason, note.undo_key = "undoing", reason, key
-        await self._ledger.audit.note("undo_void", live.name, {"void": void_id, "reason": reason}, self._clock())
+        await self._ledger.audit.note("undo_void", live.name, {"void": void_id}, self._clock(), reason)
         await self._put(note)
         await self.finish(note)
         return note.shown()

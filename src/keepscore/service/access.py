@@ -12,6 +12,7 @@ from keepscore.access.gate import BoardAccess, Demand, Gate, check_access
 from keepscore.access.keyring import SignedRequest
 from keepscore.access.principals import ANONYMOUS, Principal
 from keepscore.access.rate_limits import RateLimits
+from keepscore.domain.actors import acting
 from keepscore.domain.signatures import SCHEME
 from keepscore.errors import Unauthenticated
 from keepscore.projection.live_boards import Catalog
@@ -25,6 +26,8 @@ from keepscore.service.routes.bodies import BatchBody, LookupBody
 __all__ = ["AccessParts", "BoardRules", "access_link", "with_body_checks"]
 
 _SIGNED = SCHEME.encode()
+#: The scopes of routes that do what the audit notes.
+_AUDITED = ("moderate", "admin")
 
 
 class BoardRules:
@@ -78,6 +81,8 @@ def access_link(parts: AccessParts) -> Link:
     gate, limits, rules = parts.gate, parts.limits, parts.rules
 
     def link(route: Route, endpoint: Endpoint) -> Endpoint:
+        if route.scope in _AUDITED:
+            endpoint = _as_principal(endpoint)
         variables = re.findall(r"{(\w+)}", route.path)
         board_at = variables.index("board") if "board" in variables else None
         player_at = variables.index("player_id") if "player_id" in variables else None
@@ -137,6 +142,16 @@ def access_link(parts: AccessParts) -> Link:
         return open_to_all if route.scope == "open" else guarded
 
     return link
+
+
+def _as_principal(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint that lets the audit know who makes the request, and from where."""
+
+    async def acted(request: Request[Any, Any]) -> Answer | Prepared:
+        with acting(request.principal.actor, _address(request)):
+            return await endpoint(request)
+
+    return acted
 
 
 def _address(request: Request[Any, Any]) -> str:

@@ -16,6 +16,7 @@ from keepscore.service.http.origins import ANY, cors_link, host_link, origin_lin
 from keepscore.service.logs import access_link as access_log_link
 from keepscore.service.metrics import MetricsApi, metrics_link
 from keepscore.service.openapi import describe
+from keepscore.service.routes.audit import AuditRoutes
 from keepscore.service.routes.board_table import board_routes
 from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
@@ -76,7 +77,8 @@ def make_app(
     api = Api(leaderboards, pages)
     metrics = MetricsApi(leaderboards, shares or Shares())
     parts = (
-        *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards), ModerationRoutes(leaderboards)),
+        *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

@@ -28,7 +28,7 @@ from keepscore.domain.results.standings import (
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import now_ms
 from keepscore.loop_thread import LoopThread
-from keepscore.sync.namespaces import Administration, History, Keys, Moderation, Players
+from keepscore.sync.namespaces import Administration, Audit, History, Keys, Moderation, Players
 
 __all__ = ["Leaderboards"]
 
@@ -50,6 +50,7 @@ class Leaderboards:
         self.admin = Administration(self)
         self.keys = Keys(self)
         self.moderation = Moderation(self)
+        self.audit = Audit(self)
 
     def __enter__(self) -> Leaderboards:
         try:

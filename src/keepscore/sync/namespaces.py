@@ -16,6 +16,7 @@ from keepscore.domain.imports import ImportReceipt, NewPart, Part
 from keepscore.domain.inputs import Entry, Progress, no_progress
 from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.access import ApiKey, NewKey, PlayerToken
+from keepscore.domain.results.audit import AuditCheck, AuditPage
 from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.standings import (
     BatchReceipt,
@@ -41,7 +42,7 @@ from keepscore.errors import KeepscoreError
 if TYPE_CHECKING:
     from keepscore.sync import Leaderboards
 
-__all__ = ["Administration", "History", "Keys", "Moderation", "Players"]
+__all__ = ["Administration", "Audit", "History", "Keys", "Moderation", "Players"]
 
 
 class History:
@@ -324,3 +325,22 @@ class Moderation:
     def voids(self, *, board: str | None = None) -> list[Void]:
         """Return all voids, or those of a board, the newest first."""
         return self._leaderboards._run(self._leaderboards._async.moderation.voids(board=board))
+
+
+class Audit:
+    """The record of what was done to boards, keys and players."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._leaderboards = leaderboards
+
+    def entries(
+        self, *, board: str | None = None, actor: str | None = None, action: str | None = None, cursor: str | None = None, limit: int = 100
+    ) -> AuditPage:
+        """Return entries of the audit, the newest first: those of a board, of an `actor` (its whole text, or a key's id), of an action."""
+        return self._leaderboards._run(
+            self._leaderboards._async.audit.entries(board=board, actor=actor, action=action, cursor=cursor, limit=limit)
+        )
+
+    def verify(self) -> AuditCheck:
+        """Follow the chain of all entries; say whether one was changed, removed, added or reordered, and where first. O(entries)."""
+        return self._leaderboards._run(self._leaderboards._async.audit.verify())

@@ -258,7 +258,8 @@ def test_what_is_kept_for_the_ledger_is_not_lost():
 
 # -- PostgreSQL ---------------------------------------------------------------------------------------------------------
 
-TABLES = ["boards", "writers", "events", "positions", "idempotency", "checkpoints", "rankings", "standings", "players", "audit", "ledger"]
+TABLES = ["boards", "writers", "events", "positions", "idempotency", "checkpoints", "rankings", "standings", "players", "ledger"]
+TABLES += ["audit", "audit_head"]
 
 
 @asynccontextmanager
@@ -281,7 +282,7 @@ async def restore(connection):
     async with connection.transaction():
         await connection.execute(f"TRUNCATE {', '.join(TABLES)}")
         for table in TABLES:
-            overriding = "OVERRIDING SYSTEM VALUE" if table in ("writers", "audit") else ""
+            overriding = "OVERRIDING SYSTEM VALUE" if table == "writers" else ""
             await connection.execute(f"INSERT INTO {table} {overriding} SELECT * FROM backup.{table}")
         await connection.execute(CUT)
 

@@ -78,3 +78,16 @@ def test_a_public_board_is_open_to_reads_only(scope: str) -> None:
         check_access(Demand(scope, False, True), ANONYMOUS, "b", public)
     with pytest.raises(Forbidden):
         check_access(Demand("submit", False, True), Principal("admin", [("a",)], "k"), "b", public)
+
+
+@pytest.mark.parametrize(
+    ("principal", "actor"),
+    [
+        (OPEN, "anonymous"),
+        (ANONYMOUS, "anonymous"),
+        (Principal("admin", [], "5hVqT0aWm3Kd", key_name="operations"), "key 5hVqT0aWm3Kd operations"),
+        (Principal("submit", [], "5hVqT0aWm3Kd", "ada", key_name="game server"), "player ada"),
+    ],
+)
+def test_the_audit_knows_who_it_is(principal: Principal, actor: str) -> None:
+    assert principal.actor == actor

@@ -15,7 +15,8 @@ import pytest
 
 from keepscore import Entry, KeepscoreError, Leaderboards, errors, sync
 from keepscore.access.keys import Keys
-from keepscore.client import Client, SyncClient, namespaces, sync_keys, sync_moderation, sync_namespaces
+from keepscore.client import Client, SyncClient, namespaces, sync_audit, sync_keys, sync_moderation, sync_namespaces
+from keepscore.client import audit as client_audit
 from keepscore.client import keys as client_keys
 from keepscore.client import moderation as client_moderation
 from keepscore.client.batches import BatchCall
@@ -23,6 +24,7 @@ from keepscore.client.calls import NO_KEY, Call, RequestKey, change, decoder, re
 from keepscore.client.outcomes import HttpAnswer, Patience, Pause, Tries, error_of
 from keepscore.domain.results.standings import Receipt
 from keepscore.errors import AnswerLost, ConfigError, InvalidField, InvalidScore, LedgerAway, ServiceError, ServiceUnreachable
+from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
 from keepscore.players.profiles import Players
@@ -44,7 +46,7 @@ def public(cls: type) -> dict[str, Any]:
 def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
     """All calls of a client, those of its namespaces included, by what a program writes."""
     found = public(client)
-    for name in ("history", "players", "admin", "keys", "moderation"):
+    for name in ("history", "players", "admin", "keys", "moderation", "audit"):
         namespace = inspect.getattr_static(client, name)
         found |= {f"{name}.{method}": function for method, function in public(get_type_hints(namespace.fget)["return"]).items()}
     return found
@@ -59,12 +61,14 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (Administration, namespaces.Administration),
         (Keys, client_keys.Keys),
         (Moderation, client_moderation.Moderation),
+        (Audit, client_audit.Audit),
         (sync.Leaderboards, SyncClient),
         (sync.History, sync_namespaces.SyncHistory),
         (sync.Players, sync_namespaces.SyncPlayers),
         (sync.Administration, sync_namespaces.SyncAdministration),
         (sync.Keys, sync_keys.SyncKeys),
         (sync.Moderation, sync_moderation.SyncModeration),
+        (sync.Audit, sync_audit.SyncAudit),
     ],
 )
 def test_the_client_has_the_methods_of_the_library(library: type, client: type) -> None:

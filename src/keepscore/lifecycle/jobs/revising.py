@@ -53,9 +53,9 @@ async def revise_window(parts: JobParts, live: LiveBoard, wanted: RevisionReques
     if not known and not any(folded.values()):
         raise UnknownWindow(f"nobody scored in the {span.window} window {span.id} of board {live.name!r}: there is nothing to correct")
     number = max((archive.number for archive in known if not archive.slot.segment), default=0) + 1
-    detail = {"id": live.id, "version": live.version, "window": span.window, "window_id": span.id, "number": number, "reason": reason}
+    detail = {"id": live.id, "version": live.version, "window": span.window, "window_id": span.id, "number": number}
     # Noted before it is done: what was changed must never be without a note.
-    await ledger.audit.note("revise", live.name, detail, now)
+    await ledger.audit.note("revise", live.name, detail, now, reason)
     for archive in known:
         if archive.number == number:
             # Left by one that was cut short: without the whole, it was nobody's.

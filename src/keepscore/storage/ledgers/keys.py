@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from keepscore.storage.ledgers.audit import AuditNote
+
 __all__ = ["KeyRecord", "KeyStore", "key_of"]
 
 
@@ -47,12 +49,12 @@ class KeyStore(ABC):
         """Return all keys, the oldest first. O(keys)."""
 
     @abstractmethod
-    async def add(self, key: KeyRecord, ends: int | None = None) -> None:
-        """Record a new key; the one that it replaces expires at `ends`, if not before."""
+    async def add(self, key: KeyRecord, ends: int | None = None, note: AuditNote | None = None) -> None:
+        """Record a new key, and who did it; the one that it replaces expires at `ends`, if not before."""
 
     @abstractmethod
-    async def revoke(self, key_id: str, now: int) -> bool:
-        """End a key now, if it was not ended before; answer whether there is such a key."""
+    async def revoke(self, key_id: str, now: int, note: AuditNote | None = None) -> bool:
+        """End a key now, if it was not ended before, and record who did it; answer whether there is such a key."""
 
     @abstractmethod
     async def note_uses(self, uses: Mapping[str, int]) -> None:

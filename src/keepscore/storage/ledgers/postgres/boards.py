@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from keepscore.domain.actors import current_actor
 from keepscore.domain.boards import Board
+from keepscore.storage.ledgers.audit import AuditNote
 from keepscore.storage.ledgers.boards import BoardRecord, BoardStore, check_version, next_version, record_of
 from keepscore.storage.ledgers.claims import Effect
 from keepscore.storage.ledgers.postgres.audit import PostgresAudit
@@ -38,6 +40,8 @@ class PostgresBoards(PostgresRole, BoardStore):
         action: str = "put_board",
         effect: Effect | None = None,
     ) -> BoardRecord:
+        by = current_actor()
+
         async def work(connection: Any) -> BoardRecord:
             await connection.execute(self._queries["lock_boards"])
             found = [record_of(row) for row in await connection.fetch(self._queries["current_boards"])]
@@ -49,16 +53,18 @@ class PostgresBoards(PostgresRole, BoardStore):
                 record = next_version(old, board, same_meaning)
             text = msgspec.json.encode(board.to_dict()).decode()
             await connection.execute(self._queries["put_board"], record.id, record.version, record.semantics_version, board.name, text, now)
-            await self._audit.write(connection, now, action, board.name, {"id": record.id, "version": record.version})
+            await self._audit.write(connection, AuditNote(now, action, board.name, {"id": record.id, "version": record.version}, by=by))
             await self._claims.take_effect(connection, effect)
             return record
 
         return await self._connections.transaction(work)
 
     async def delete(self, name: str, now: int, effect: Effect | None = None) -> None:
+        by = current_actor()
+
         async def work(connection: Any) -> None:
             for row in await connection.fetch(self._queries["delete_board"], now, name):
-                await self._audit.write(connection, now, "delete_board", name, {"id": row[0], "version": row[1]})
+                await self._audit.write(connection, AuditNote(now, "delete_board", name, {"id": row[0], "version": row[1]}, by=by))
             await self._claims.take_effect(connection, effect)
 
         await self._connections.transaction(work)

@@ -8,8 +8,11 @@ from typing import Any
 
 import msgspec
 
+from keepscore.storage.ledgers.audit import AuditNote
 from keepscore.storage.ledgers.keys import KeyRecord, KeyStore, key_of
 from keepscore.storage.ledgers.marks import KEYS_VERSION
+from keepscore.storage.ledgers.postgres.audit import PostgresAudit
+from keepscore.storage.ledgers.postgres.connections import Connections
 from keepscore.storage.ledgers.postgres.role import PostgresRole
 
 __all__ = ["PostgresKeys"]
@@ -18,6 +21,10 @@ __all__ = ["PostgresKeys"]
 class PostgresKeys(PostgresRole, KeyStore):
     """One row for each key."""
 
+    def __init__(self, connections: Connections, audit: PostgresAudit) -> None:
+        super().__init__(connections)
+        self._audit = audit
+
     async def version(self) -> bytes:
         rows = await self._connections.read("value", KEYS_VERSION.name)
         return bytes(rows[0][0]) if rows else b""
@@ -25,7 +32,7 @@ class PostgresKeys(PostgresRole, KeyStore):
     async def all(self) -> list[KeyRecord]:
         return [key_of(row) for row in await self._connections.read("api_keys")]
 
-    async def add(self, key: KeyRecord, ends: int | None = None) -> None:
+    async def add(self, key: KeyRecord, ends: int | None = None, note: AuditNote | None = None) -> None:
         row = (*key[:3], msgspec.json.encode(key.boards).decode(), *key[4:])
 
         async def work(connection: Any) -> None:
@@ -33,13 +40,17 @@ class PostgresKeys(PostgresRole, KeyStore):
             if ends is not None:
                 await connection.execute(self._queries["end_api_key"], ends, key.replaces)
             await self._changed(connection)
+            if note is not None:
+                await self._audit.write(connection, note)
 
         await self._connections.transaction(work)
 
-    async def revoke(self, key_id: str, now: int) -> bool:
+    async def revoke(self, key_id: str, now: int, note: AuditNote | None = None) -> bool:
         async def work(connection: Any) -> bool:
             found = await connection.fetchval(self._queries["revoke_api_key"], now, key_id)
             await self._changed(connection)
+            if found and note is not None:
+                await self._audit.write(connection, note)
             return found is not None
 
         return await self._connections.transaction(work)

@@ -43,7 +43,7 @@ class PostgresLedger(Ledger):
         self.openings = PostgresOpenings(connections)
         self.retention = PostgresRetention(connections)
         self.players = PostgresPlayers(connections, claims)
-        self.keys = PostgresKeys(connections)
+        self.keys = PostgresKeys(connections, audit)
         self.audit = self._audit = audit
         self.marks = PostgresMarks(connections)
         self.writers = PostgresWriters(connections)

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from keepscore.domain.audit_chain import EMPTY_HEAD, chained
 from keepscore.errors import LedgerUnavailable
+from keepscore.storage.ledgers.audit import CHAINS_AUDIT, entry_of
 from keepscore.storage.ledgers.queries import migrations
 
 __all__ = ["lock_schema", "make_partitions", "migrate", "month_before", "months_ahead"]
@@ -29,8 +31,20 @@ async def migrate(connection: Any, queries: Mapping[str, str], shown: str) -> tu
         )
     for number, step in enumerate(steps[version:], version + 1):
         await connection.execute(step)
+        if CHAINS_AUDIT in step:
+            await _chain_audit(connection, queries)
         await connection.execute(queries["migrated"], number)
     return version, len(steps)
+
+
+async def _chain_audit(connection: Any, queries: Mapping[str, str]) -> None:
+    """Chain all entries that there are, within the migration that gives them hashes."""
+    head, hashes = EMPTY_HEAD, []
+    for row in await connection.fetch(queries["all_audit"]):
+        entry, head = chained(head, entry_of(row))
+        hashes.append((entry.hash, entry.id))
+    await connection.executemany(queries["put_audit_hash"], hashes)
+    await connection.execute(queries["put_audit_head"], *head)
 
 
 async def lock_schema(connection: Any, queries: Mapping[str, str]) -> None:

@@ -5,26 +5,39 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 
-import msgspec
-
-from keepscore.storage.ledgers.audit import AuditLog
+from keepscore.domain.actors import current_actor
+from keepscore.domain.audit_chain import AuditEntry, ChainHead
+from keepscore.storage.ledgers.audit import AuditFilter, AuditLog, AuditNote, ends_of, entry_of
 from keepscore.storage.ledgers.sqlite.role import SqliteRole
 
 __all__ = ["SqliteAudit"]
 
-_encode = msgspec.json.Encoder(order="sorted").encode
-
 
 class SqliteAudit(SqliteRole, AuditLog):
-    """One row for each thing that was done."""
+    """One row for each thing that was done, and one for the head."""
 
     #: The writer number of this process.
     writer = 0
 
-    async def note(self, action: str, board: str, detail: Mapping[str, object], now: int) -> None:
-        await self._connections.write(lambda connection: self.write(connection, now, action, board, detail))
+    async def note(self, action: str, board: str, detail: Mapping[str, object], now: int, reason: str | None = None) -> None:
+        note = AuditNote(now, action, board, detail, reason, current_actor())
+        await self._connections.write(lambda connection: self.write(connection, note))
 
-    def write(self, connection: sqlite3.Connection, now: int, action: str, board: str, detail: Mapping[str, object]) -> None:
-        """Note something within the transaction that does it."""
-        row = (now, f"writer {self.writer}", action, board, _encode(detail).decode())
-        connection.execute(self._queries["audit"], row)
+    def write(self, connection: sqlite3.Connection, note: AuditNote) -> None:
+        """Note something within the transaction that does it. No other process writes meanwhile: the chain cannot fork."""
+        head, last_id = ends_of(connection.execute(self._queries["audit_ends"]).fetchone())
+        entry, head = note.behind(head, last_id, self.writer)
+        connection.execute(self._queries["add_audit"], entry)
+        connection.execute(self._queries["put_audit_head"], head)
+
+    async def page(self, wanted: AuditFilter, before: int, limit: int) -> list[AuditEntry]:
+        prefix = f"key {wanted.actor} "
+        rows = await self._connections.read("audit_page", before, wanted.board, wanted.action, wanted.actor, prefix, limit)
+        return [entry_of(row) for row in rows]
+
+    async def head(self) -> tuple[ChainHead | None, int]:
+        (row,) = await self._connections.read("audit_ends")
+        return ends_of(row)
+
+    async def chunk(self, first: int, last: int, limit: int) -> list[AuditEntry]:
+        return [entry_of(row) for row in await self._connections.read("audit_chunk", first, last, limit)]

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from keepscore.domain.actors import current_actor
 from keepscore.domain.boards import Board
+from keepscore.storage.ledgers.audit import AuditNote
 from keepscore.storage.ledgers.boards import BoardRecord, BoardStore, check_version, next_version, record_of
 from keepscore.storage.ledgers.claims import Effect
 from keepscore.storage.ledgers.sqlite.audit import SqliteAudit
@@ -42,6 +44,8 @@ class SqliteBoards(SqliteRole, BoardStore):
         action: str = "put_board",
         effect: Effect | None = None,
     ) -> BoardRecord:
+        by = current_actor()
+
         def work(connection: sqlite3.Connection) -> BoardRecord:
             old = next((record for record in self.records(connection) if record.board.name == board.name), None)
             check_version(old, board.name, version)
@@ -52,17 +56,20 @@ class SqliteBoards(SqliteRole, BoardStore):
                 record = next_version(old, board, same_meaning)
             row = (record.id, record.version, record.semantics_version, board.name, msgspec.json.encode(board.to_dict()).decode(), now)
             connection.execute(self._queries["put_board"], row)
-            self._audit.write(connection, now, action, board.name, {"id": record.id, "version": record.version})
+            self._audit.write(connection, AuditNote(now, action, board.name, {"id": record.id, "version": record.version}, by=by))
             self._claims.take_effect(connection, effect)
             return record
 
         return await self._connections.write(work)
 
     async def delete(self, name: str, now: int, effect: Effect | None = None) -> None:
+        by = current_actor()
+
         def work(connection: sqlite3.Connection) -> None:
             ended = connection.execute(self._queries["delete_board"], (now, name)).fetchall()
             if ended:
-                self._audit.write(connection, now, "delete_board", name, dict(zip(("id", "version"), max(ended), strict=True)))
+                detail = dict(zip(("id", "version"), max(ended), strict=True))
+                self._audit.write(connection, AuditNote(now, "delete_board", name, detail, by=by))
             self._claims.take_effect(connection, effect)
 
         await self._connections.write(work)

@@ -47,7 +47,7 @@ class SqliteLedger(Ledger):
         self.openings = SqliteOpenings(connections)
         self.retention = SqliteRetention(connections)
         self.players = SqlitePlayers(connections, claims)
-        self.keys = SqliteKeys(connections)
+        self.keys = SqliteKeys(connections, audit)
         self.audit = self._audit = audit
         self.marks = SqliteMarks(connections)
         self.writers = SqliteWriters(connections)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
+from keepscore.domain.audit_chain import EMPTY_HEAD, chained
 from keepscore.errors import LedgerUnavailable
-from keepscore.storage.ledgers.queries import migrations
+from keepscore.storage.ledgers.audit import CHAINS_AUDIT, entry_of
+from keepscore.storage.ledgers.queries import migrations, named_queries
 
 __all__ = ["check_own", "migrate"]
 
@@ -41,9 +43,20 @@ def migrate(connection: sqlite3.Connection, path: str) -> tuple[int, int]:
         if connection.execute("PRAGMA user_version").fetchone()[0] < number:
             for statement in _statements(step):
                 connection.execute(statement)
+            if CHAINS_AUDIT in step:
+                _chain_audit(connection)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
     return version, len(steps)
+
+
+def _chain_audit(connection: sqlite3.Connection) -> None:
+    """Chain all entries that there are, within the migration that gives them hashes."""
+    queries, head = named_queries("sqlite"), EMPTY_HEAD
+    for row in connection.execute(queries["all_audit"]).fetchall():
+        entry, head = chained(head, entry_of(row))
+        connection.execute(queries["put_audit_hash"], (entry.hash, entry.id))
+    connection.execute(queries["put_audit_head"], head)
 
 
 def _statements(script: str) -> Iterator[str]:
