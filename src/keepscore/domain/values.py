@@ -7,10 +7,12 @@ from datetime import datetime
 
 from keepscore.errors import BadInput, InvalidField, InvalidPlayer, InvalidTime
 
-__all__ = ["MAX_ID_BYTES", "TEXT_PATTERN", "check_key", "check_name", "check_player", "check_text", "moment_of"]
+__all__ = ["MAX_ID_BYTES", "TEXT_PATTERN", "check_key", "check_name", "check_player", "check_reason", "check_text", "moment_of"]
 
 #: Bytes of a player id, of a game id, of an idempotency key.
 MAX_ID_BYTES = 128
+#: Bytes of a reason.
+MAX_REASON_BYTES = 1000
 #: What a text is made of: anything but control characters.
 TEXT_PATTERN = r"[^\u0000-\u001f\u007f-\u009f]+"
 
@@ -39,6 +41,17 @@ def check_text(what: str, text: str, error: type[BadInput] = InvalidPlayer) -> s
     if not _text.fullmatch(text):
         raise error(f"{shown} holds a control character")
     return text
+
+
+def check_reason(reason: str) -> str:
+    """Return a reason that can be kept and shown."""
+    try:
+        size = len(reason.encode())
+    except UnicodeEncodeError:
+        raise InvalidField("reason holds half a surrogate pair, which is no character: write it again") from None
+    if not reason.strip() or size > MAX_REASON_BYTES or "\0" in reason:
+        raise InvalidField(f"reason is missing, empty, longer than {MAX_REASON_BYTES} bytes or holds a NUL: say why you do this")
+    return reason
 
 
 def check_name(name: str | None) -> str | None:

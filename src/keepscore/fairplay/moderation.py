@@ -8,10 +8,10 @@ from datetime import datetime
 import msgspec
 
 from keepscore.domain.results.moderation import Void, VoidReport
-from keepscore.domain.values import check_player
+from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
 from keepscore.fairplay.selection import Selection, checked_selection
-from keepscore.fairplay.voids import Voids, check_reason
+from keepscore.fairplay.voids import Voids
 from keepscore.writing.idempotency import Claims, claim_on
 
 __all__ = ["Moderation"]

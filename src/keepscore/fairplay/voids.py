@@ -19,7 +19,7 @@ from keepscore.domain.inputs import no_progress
 from keepscore.domain.results.moderation import ScoreAndRank, Void, VoidChange, VoidReport, VoidState
 from keepscore.domain.scoring import Event
 from keepscore.domain.verdicts import event_id, named_event
-from keepscore.errors import EventsDropped, InvalidField, InvalidPage, NothingToUndo, RolledUp, UnknownVoid
+from keepscore.errors import EventsDropped, InvalidPage, NothingToUndo, RolledUp, UnknownVoid
 from keepscore.fairplay.effects import closed_windows, expected_changes, open_rankings
 from keepscore.fairplay.selection import Selection, selected_events
 from keepscore.lifecycle.archiving import bring_together
@@ -34,25 +34,16 @@ from keepscore.storage.ledgers.marks import Mark, void_note, void_players
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.scopes import verdict
 
-__all__ = ["PAGE_CHANGES", "VoidNote", "Voids", "check_reason"]
+__all__ = ["PAGE_CHANGES", "VoidNote", "Voids"]
 
 #: Changes that one answer tells.
 PAGE_CHANGES = 1000
-#: Bytes of a reason.
-MAX_REASON_BYTES = 1000
 #: Verdicts that are recorded at a time.
 CHUNK_VERDICTS = 1000
 #: Players whose verdicts are read at a time.
 CHUNK_PLAYERS = 500
 
 log = logging.getLogger(__name__)
-
-
-def check_reason(reason: str) -> str:
-    """Return a reason that can be kept and shown."""
-    if not reason.strip() or len(reason.encode("utf-8", "replace")) > MAX_REASON_BYTES or "\0" in reason:
-        raise InvalidField(f"reason is missing, empty, longer than {MAX_REASON_BYTES} bytes or holds a NUL: say why you do this")
-    return reason
 
 
 class VoidNote(msgspec.Struct, omit_defaults=True):

@@ -255,6 +255,7 @@ async def test_bad_input_records_nothing(place):
         for error, call in (
             (InvalidField, void("best", "", player_id="ann")),
             (InvalidField, void("best", "x" * 1001, player_id="ann")),
+            (InvalidField, void("best", "half a pair \ud800", player_id="ann")),
             (InvalidField, void("best", "why")),
             (InvalidField, void("best", "why", event_ids=["1"])),
             (InvalidField, void("best", "why", event_ids=[])),

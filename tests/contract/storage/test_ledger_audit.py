@@ -4,10 +4,12 @@ import asyncio
 import json
 import multiprocessing
 
+import msgspec
 import pytest
 
 from keepscore.domain.actors import Actor, acting
 from keepscore.domain.boards import Board
+from keepscore.domain.results.audit import AuditPage
 from keepscore.errors import KeepscoreError, LedgerUnavailable
 from keepscore.fairplay.audit import Audit
 from keepscore.storage.ledgers.audit import AuditFilter, AuditNote
@@ -159,6 +161,22 @@ async def test_what_somebody_does_with_sql_is_found(ledger, what):
     assert (await check(ledger)).ok is (what == "nothing")
     # It can be looked at all the same.
     assert len((await Audit(ledger.audit).entries(limit=2)).entries) in (1, 2)
+
+
+@pytest.mark.parametrize("value", ["'text'", "x'ff'", "CAST(x'ff' AS TEXT)", "1e300", "-5"])
+@pytest.mark.parametrize("column", ["at", "who", "reason", "board", "detail", "hash"])
+async def test_values_of_other_types_are_found_and_shown(tmp_path, column, value):
+    """SQLite keeps whatever it is given."""
+    ledger = SqliteLedger(str(tmp_path / "ledger.db"))
+    await ledger.open(0)
+    try:
+        await filled(ledger)
+        await tamper(ledger, f"UPDATE audit SET {column} = {value} WHERE id = 3")
+        assert (await check(ledger)).broken.id == 3
+        page = await Audit(ledger.audit).entries()
+        assert len(msgspec.json.decode(msgspec.json.encode(page), type=AuditPage).entries) == 5
+    finally:
+        await ledger.close()
 
 
 async def test_entries_are_neither_changed_nor_removed_by_mistake(ledger):

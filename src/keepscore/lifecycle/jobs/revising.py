@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from keepscore.domain.durations import text_of
 from keepscore.domain.results.standings import Revision
+from keepscore.domain.values import check_reason
 from keepscore.domain.windows import FOREVER_MS, span_of
-from keepscore.errors import InvalidField, NotKept, UnknownWindow, WindowOpen
+from keepscore.errors import NotKept, UnknownWindow, WindowOpen
 from keepscore.lifecycle.archiving import ArchiveRequest, Series, archive_folded, bring_together, folded_in
 from keepscore.lifecycle.jobs.closing import closes_at
 from keepscore.lifecycle.parts import JobParts
@@ -18,9 +19,6 @@ from keepscore.storage.ledgers.claims import Effect
 from keepscore.writing.idempotency import Keep
 
 __all__ = ["RevisionRequest", "revise_window"]
-
-#: Bytes of a reason.
-MAX_REASON_BYTES = 1000
 
 
 class RevisionRequest(NamedTuple):
@@ -35,8 +33,7 @@ async def revise_window(parts: JobParts, live: LiveBoard, wanted: RevisionReques
     """Archive a closed window again as the ledger has it now."""
     ledger = parts.ledger
     window, window_id, reason = wanted
-    if not reason.strip() or len(reason.encode("utf-8", "replace")) > MAX_REASON_BYTES or "\0" in reason:
-        raise InvalidField(f"reason is empty, longer than {MAX_REASON_BYTES} bytes or holds a NUL: say why the standings are corrected")
+    check_reason(reason)
     name = live.ranking(window, window_id, None, now)
     span = span_of(live.board, name.window, name.window_id)
     if span.end == FOREVER_MS or now < closes_at(live, span):

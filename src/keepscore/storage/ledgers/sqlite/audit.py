@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from keepscore.domain.actors import current_actor
 from keepscore.domain.audit_chain import AuditEntry, ChainHead
+from keepscore.errors import LedgerUnavailable
 from keepscore.storage.ledgers.audit import AuditFilter, AuditLog, AuditNote, ends_of, entry_of
 from keepscore.storage.ledgers.sqlite.role import SqliteRole
 
@@ -32,7 +34,7 @@ class SqliteAudit(SqliteRole, AuditLog):
 
     async def page(self, wanted: AuditFilter, before: int, limit: int) -> list[AuditEntry]:
         prefix = f"key {wanted.actor} "
-        rows = await self._connections.read("audit_page", before, wanted.board, wanted.action, wanted.actor, prefix, limit)
+        rows = await self._rows(_shown, "audit_page", before, wanted.board, wanted.action, wanted.actor, prefix, limit)
         return [entry_of(row) for row in rows]
 
     async def head(self) -> tuple[ChainHead | None, int]:
@@ -40,4 +42,33 @@ class SqliteAudit(SqliteRole, AuditLog):
         return ends_of(row)
 
     async def chunk(self, first: int, last: int, limit: int) -> list[AuditEntry]:
-        return [entry_of(row) for row in await self._connections.read("audit_chunk", first, last, limit)]
+        return [entry_of(row) for row in await self._rows(_as_kept, "audit_chunk", first, last, limit)]
+
+    async def _rows(self, decode: Callable[[bytes], str | bytes], query: str, *args: object) -> list[Any]:
+        """Return rows, also where somebody has written bytes over a text that are none: a check has to name that entry."""
+        try:
+            return await self._connections.read(query, *args)
+        except LedgerUnavailable:
+            sql = self._queries[query]
+            return await self._connections.on_reader(lambda connection: _decoded_by(decode, connection, sql, args))
+
+
+def _decoded_by(decode: Callable[[bytes], str | bytes], connection: sqlite3.Connection, sql: str, args: tuple[Any, ...]) -> list[Any]:
+    before, connection.text_factory = connection.text_factory, decode
+    try:
+        return connection.execute(sql, args).fetchall()
+    finally:
+        connection.text_factory = before
+
+
+def _as_kept(raw: bytes) -> str | bytes:
+    """Return a text, or bytes that are none: the hash tells them apart."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _shown(raw: bytes) -> str:
+    """Return a text that can be shown."""
+    return raw.decode(errors="replace")
