@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import pty
+import re
 import select
 import socket
 import subprocess
@@ -81,8 +82,8 @@ def run(*arguments: str, cwd: Path, timeout: float = PATIENCE, **variables: str)
     return _commands().run(arguments, cwd, timeout, variables)
 
 
-def on_terminal(*arguments: str, cwd: Path, answer: str = "", columns: int = 80) -> tuple[int, str]:
-    """Run a command on a terminal, and type an answer to what it asks: the exit code, and what was shown."""
+def on_terminal(*arguments: str, cwd: Path, answer: str = "", columns: int = 80, until: str = "") -> tuple[int, str]:
+    """Run a command on a terminal, and type an answer to what it asks: the exit code, and what was shown. `until` it shows a pattern."""
     ours, theirs = pty.openpty()
     variables = {**environment(), "COLUMNS": str(columns), "TERM": "xterm"}
     process = subprocess.Popen([*PROGRAM, *arguments], cwd=cwd, env=variables, stdin=theirs, stdout=theirs, stderr=theirs)
@@ -97,6 +98,9 @@ def on_terminal(*arguments: str, cwd: Path, answer: str = "", columns: int = 80)
         if answer and b"[y/N]" in shown:
             os.write(ours, answer.encode())
             answer = ""
+        if until and re.search(until, shown.decode(errors="replace")):
+            process.terminate()
+            until = ""
     os.close(ours)
     return process.wait(PATIENCE), shown.decode()
 

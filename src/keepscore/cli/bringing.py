@@ -57,6 +57,10 @@ class ImportTarget:
         """Import opening balances of a ranking, each of which has a key of its own."""
         return self._boards.admin.import_scores(self._name, entries, keys=keys, into=into)
 
+    def bring_opening_part(self, entries: list[Entry], part: NewPart, into: RankingPlace) -> ImportReceipt:
+        """Import opening balances of a ranking, all of which count once."""
+        return self._boards.admin.import_scores(self._name, entries, part=part, into=into)
+
     def check(self, entries: list[Entry]) -> dict[int, str]:
         """Return why entries would be refused, by their place."""
         return _rejected(self._boards.check_many(self._name, entries, backfill=True))

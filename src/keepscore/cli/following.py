@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from keepscore.cli.migration import MigrationRequest, MovedSet, label_of
 from keepscore.cli.options import AnyLeaderboards
 from keepscore.cli.takeover import ASIDE, SortedSets
 from keepscore.domain.boards import Board
-from keepscore.domain.imports import PART_ROWS, as_text, row_digest
+from keepscore.domain.imports import PART_ROWS, NewPart, as_text, row_digest
 from keepscore.domain.inputs import Entry
 from keepscore.domain.key_places import RankingPlace
 from keepscore.domain.results.standings import BoardEvent
@@ -30,6 +30,8 @@ __all__ = ["Followed", "Follower"]
 
 #: Events that are asked for at a time.
 PAGE_EVENTS = 10_000
+#: Changes that are sent at a time.
+SENT_ROWS = 5000
 
 
 class Followed(NamedTuple):
@@ -62,7 +64,15 @@ class _Set:
 class Follower:
     """Follows some sets, for one board."""
 
-    def __init__(self, sets: SortedSets, board: Board, boards: AnyLeaderboards, request: MigrationRequest) -> None:
+    def __init__(
+        self,
+        sets: SortedSets,
+        board: Board,
+        boards: AnyLeaderboards,
+        request: MigrationRequest,
+        tell: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        self._tell = tell
         self._sets, self._board, self._boards, self._request = sets, board, boards, request
         self._target = ImportTarget(boards, board.name)
         self.board = board.name
@@ -78,7 +88,8 @@ class Follower:
     def _look_at(self, one: MovedSet) -> Followed:
         start, known = time.monotonic(), self._known.setdefault(one.key, _Set())
         members = self._sets.read(one.key)
-        before = self._scores(members, one.place) if known.seen is None else None
+        count = self._boards.count(self._board.name, **_named(one.place)).count if known.seen is None else 0
+        before = self._same(members, one.place, count) if known.seen is None else None
         changed = {
             member: number
             for member, number in members.items()
@@ -97,7 +108,7 @@ class Follower:
         for member in changed:
             known.bad.pop(member, None)
         rest = iter(changed.items())
-        while some := dict(islice(rest, PART_ROWS)):
+        while some := dict(islice(rest, SENT_ROWS)):
             good = []
             for entry in self._entries(one.key, some):
                 if isinstance(entry, BadMember):
@@ -106,9 +117,10 @@ class Follower:
                     good.append(entry)
             done += self._send(one, known, good)
             there = {entry.player_id: entry.score for entry in good if entry.player_id not in known.bad}
-            found = self._target.scores(list(there), one.place) if there else {}
+            found = self._scores(list(there), one.place)
             known.differing -= there.keys()
             known.differing |= {player for player, score in there.items() if found.get(player) != score}
+            self._tell(f"{one.key}: {done} of {len(changed)} recorded")
         known.recorded += done
         return done
 
@@ -116,22 +128,27 @@ class Follower:
         if not entries:
             return 0
         named = f"{self._source} {self._rounds} {one.key}"
-        keys = [as_text(row_digest(0, named, {"player": entry.player_id})) for entry in entries]
-        answer = self._target.bring_opening(entries, keys, one.place)
+        digests = [as_text(row_digest(0, named, {"player": entry.player_id})) for entry in entries]
+        answer = self._target.bring_opening_part(entries, NewPart(digests[0], as_text(0), len(entries), [], digests, named), one.place)
         known.bad |= {entries[rejection.index].player_id: rejection.detail for rejection in answer.rejected}
         return answer.accepted
 
     def _entries(self, key: str, members: Mapping[str, float]) -> list[Entry | BadMember]:
         return list(entries_of(members, self._request.decoding, label_of(self._sets, key)))
 
-    def _scores(self, members: Mapping[str, float], place: RankingPlace) -> set[str]:
-        """Return the members whose scores are here already. O(members)."""
-        same, rest = set(), iter(members.items())
-        while some := dict(islice(rest, PART_ROWS)):
-            wanted = {entry.player_id: entry.score for entry in self._entries("", some) if isinstance(entry, Entry)}
-            found = self._target.scores(list(wanted), place) if wanted else {}
-            same |= {player for player, score in wanted.items() if found.get(player) == score}
-        return same
+    def _same(self, members: Mapping[str, float], place: RankingPlace, count: int) -> set[str]:
+        """Return the members whose scores are here already, where some are. O(members)."""
+        if not count:
+            return set()
+        wanted = {entry.player_id: entry.score for entry in self._entries("", members) if isinstance(entry, Entry)}
+        found = self._scores(list(wanted), place)
+        return {player for player, score in wanted.items() if found.get(player) == score}
+
+    def _scores(self, players: list[str], place: RankingPlace) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for start in range(0, len(players), PART_ROWS):
+            found |= self._target.scores(players[start : start + PART_ROWS], place)
+        return found
 
     # -- the cut-over ---------------------------------------------------------------------------------------------------
 
@@ -153,7 +170,7 @@ class Follower:
         now = self._decoded(one.key, members)
         changed = {player: score for player, score in now.items() if base.get(player) != score and player not in known.bad}
         label, done, rest = label_of(self._sets, one.key), 0, iter(changed.items())
-        while some := dict(islice(rest, PART_ROWS)):
+        while some := dict(islice(rest, SENT_ROWS)):
             entries = [Entry(player_id=player, score=score, metadata=label) for player, score in some.items()]
             if self._board.operator == "sum":
                 entries = [replace(entry, score=None, amount=some[entry.player_id] - base.get(entry.player_id, 0)) for entry in entries]

@@ -107,6 +107,15 @@ NUMERIC = {
     "amount",
     "repaired",
     "seconds",
+    "new",
+    "other score",
+    "same score",
+    "imported",
+    "already imported",
+    "bad",
+    "here",
+    "recorded",
+    "behind",
 }
 
 

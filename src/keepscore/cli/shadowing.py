@@ -26,15 +26,15 @@ __all__ = ["cut_over", "follow"]
 #: How often the sets are read before a cut-over while some change in between.
 LAST_ROUNDS = 3
 
-#: Told how far the sets are followed after a round.
-Show = Callable[[list[Followed]], None]
+#: Told how far the sets are followed after a round, and in words within one.
+Show = Callable[[list[Followed] | str], None]
 
 
 def follow(sets: SortedSets, request: MigrationRequest, pause_s: float, json: bool) -> None:
     """Follow sets until the command is stopped; show after each round how far."""
     way = _following(sets, request)
     with reach(way.url, request.config, without=way.waiting) as boards, _stopped(), _shown(json) as show:
-        follower = Follower(sets, way.board, boards, request)
+        follower = Follower(sets, way.board, boards, request, show)
         while True:
             show(follower.look(_plan(sets, way, request)))
             time.sleep(pause_s)
@@ -146,11 +146,13 @@ def _shown(json: bool) -> Iterator[Show]:
     """Show rounds as a live table, on a terminal; else each as a line, where something has changed."""
     if not json and out.is_terminal:
         with Live(console=out, auto_refresh=False) as live:
-            yield lambda rows: live.update(_table(rows), refresh=True)
+            yield lambda rows: live.update(rows if isinstance(rows, str) else _table(rows), refresh=True)
         return
     last: list[object] = []
 
-    def show(rows: list[Followed]) -> None:
+    def show(rows: list[Followed] | str) -> None:
+        if isinstance(rows, str):
+            return
         if json:
             print_json([msgspec.to_builtins(row._asdict()) for row in rows])
             sys.stdout.flush()

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from tests.service.redis_places import on, until
-from tests.service.running import Service, environment, refused, run, taken
+from tests.service.running import Service, environment, on_terminal, refused, run, taken
 from tests.support.redis_servers import RedisServer, single
 
 WEEK = f"{datetime.now(UTC):%G-W%V}"
@@ -294,3 +294,11 @@ def test_what_does_not_follow_is_refused(following: Following) -> None:
     for flags, words in (["--follow"], "following = true"), (["--follow", "--cut-over"], "one of them"):
         done = run(*following.command(*flags, keys=f"keepscore:before:{GLOBAL}"), cwd=following.directory)
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
+def test_people_see_a_live_table(following: Following) -> None:
+    following.server.ask("ZADD", GLOBAL, 5, "ada")
+    row = rf"{GLOBAL} +all_time +1 +1 +1 +0 +0\.\d\d s"
+    status, shown = on_terminal(*following.command("--follow", "--every", "0.1"), cwd=following.directory, columns=120, until=row)
+    assert status == 0, shown
+    assert "Stopped following" in shown
