@@ -51,7 +51,7 @@ bench-edge: .venv/benched   ## Measure the HTTP layer beside raw ASGI and Starle
 	@command -v wrk >/dev/null || { echo "make bench-edge needs wrk: apt-get install wrk"; exit 1; }
 	$(BIN)/python -m benchmarks.edge
 
-bench-access: .venv/benched   ## Measure what a key and limits cost, on single writes and rank reads.
+bench-access: .venv/benched   ## Measure what a key, limits and rules cost, on single writes and rank reads.
 	@command -v wrk >/dev/null || { echo "make bench-access needs wrk: apt-get install wrk"; exit 1; }
 	$(BIN)/python -m benchmarks.access
 

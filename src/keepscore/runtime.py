@@ -22,6 +22,7 @@ from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.job import FinishVoids
 from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.rules import BoardRules
 from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifecycle.definitions import Definitions
@@ -217,6 +218,7 @@ async def build_runtime(
         spool=spool,
         write_pause=write_pause,
         retries=retries,
+        rules=BoardRules(ledger),
     )
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 
@@ -278,7 +280,7 @@ async def build_runtime(
         applier=applier,
         writer=writer,
         catch_up=catch_up,
-        submissions=Submissions(stores, writer, retries, plays),
+        submissions=Submissions(stores, writer, retries, plays, parts.rules),
         imports=imports,
         plays=plays,
         keys=Keys(stores, settings.environment),

@@ -14,7 +14,9 @@ __all__ = [
     "INACTIVITY_FIELDS",
     "NAME_PATTERN",
     "PATTERNS",
+    "RATE_PATTERN",
     "ROLLUP_FIELDS",
+    "RULE_FIELDS",
     "SEGMENT_PATTERN",
     "TABLES",
     "TYPES",
@@ -67,11 +69,15 @@ BOUNDS = {
     "Board.keep_top": FieldBounds(1, 10**12),
     "Window.archive": FieldBounds(0, 100_000_000),
     "Rollup.of": FieldBounds(1, 16),
+    "Rules.require": FieldBounds(0, 1),
+    "Rules.builds": FieldBounds(0, 64),
 }
 
 #: What names of boards and segments are made of.
 NAME_PATTERN = rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{BOUNDS['Board.name'].most - 1}}}"
 SEGMENT_PATTERN = r"[a-z][a-z0-9_]{0,31}"
+#: How much in what time, such as `5000/1h`.
+RATE_PATTERN = rf"\d{{1,16}}(\.\d{{1,9}})?/{DURATION_PATTERN}"
 #: What texts of fields, or of the parts of lists, look like, by table and field.
 PATTERNS = {
     "Board.name": NAME_PATTERN,
@@ -85,6 +91,9 @@ PATTERNS = {
     "Inactivity.after": DURATION_PATTERN,
     "Inactivity.every": DURATION_PATTERN,
     "Rollup.of": NAME_PATTERN,
+    "Rules.max_increase": RATE_PATTERN,
+    "Rules.max_submissions": RATE_PATTERN,
+    "Rules.max_attempts": RATE_PATTERN,
 }
 
 #: What each field of a board means, for error messages, the API's description and the documentation.
@@ -119,6 +128,7 @@ FIELDS: dict[str, str] = {
     "movement": "what `rank_change` in lists compares with: the ranks some time ago, such as `1d`, or those of the `previous_window`",
     "inactivity": "what players lose when they stop playing, such as `{after = '14d', lose = 25, every = '7d', floor = 1000}`",
     "rollup": "the boards that this one is made from, such as `{of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}`",
+    "rules": "what submissions must keep to, or they are refused, such as `{max_submissions = {daily = 10}}`",
     "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
     "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
     "default all",
@@ -166,6 +176,18 @@ ROLLUP_FIELDS: dict[str, str] = {
     "weights": "what the scores of a board are multiplied by, a whole number; by default 1",
 }
 
+#: What each field of the rules means.
+RULE_FIELDS: dict[str, str] = {
+    "max_increase": "by how much one submission may make a player's score better, such as `1000`, or all of some time together, such as "
+    "`'5000/1h'`; or a list of both",
+    "max_submissions": "how many submissions of a player are accepted: `{daily = 10}` in each window, `'10/1h'` in any time of that "
+    "length; or a list of both",
+    "max_attempts": "the same for attempts: submissions that are accepted, and those that another rule refuses",
+    "score_per_second": "the highest score or amount for each second since its play began; needs a play token",
+    "require": "`['game_id']`: every submission names its game, and each game of a player counts once",
+    "builds": "patterns of the game's builds that may send scores, such as `['1.4.*']`; needs a play token",
+}
+
 #: The fields of every table of a definition, by the name of its struct.
 TABLES = {
     "Board": FIELDS,
@@ -173,6 +195,7 @@ TABLES = {
     "Decay": DECAY_FIELDS,
     "Inactivity": INACTIVITY_FIELDS,
     "Rollup": ROLLUP_FIELDS,
+    "Rules": RULE_FIELDS,
 }
 
 #: The type of each field that is not a choice, as `check_type` names it.

@@ -29,6 +29,7 @@ from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity, inactivity_from
 from keepscore.domain.rollups import Rollup, rollup_from
+from keepscore.domain.rules import Rules, rules_from
 from keepscore.errors import InvalidBoard
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ def check_board(board: Board) -> None:
         _check_rollup(board)
     if board.inactivity is not None:
         _check_inactivity(board)
+    if board.rules is not None:
+        given = msgspec.structs.asdict(board.rules) if isinstance(board.rules, Rules) else board.rules
+        force_setattr(board, "rules", checked(board, "rules", given, rules_from))
+        board.limits  # noqa: B018 - checks them
     if board.keep_top is not None:
         _check_keep_top(board, board.keep_top)
     if board.following and (board.rollup, board.decay, board.inactivity) != (None, None, None):
@@ -150,7 +155,7 @@ def _check_rollup(board: Board) -> None:
     given = msgspec.structs.asdict(board.rollup) if isinstance(board.rollup, Rollup) else board.rollup
     rollup = checked(board, "rollup", given, partial(rollup_from, board.name))
     force_setattr(board, "rollup", rollup)
-    for field in ("segments", "also", "min_score", "max_score", "decay", "inactivity", "resets"):
+    for field in ("segments", "also", "min_score", "max_score", "decay", "inactivity", "rules", "resets"):
         if getattr(board, field):
             raise wrong(board, field, getattr(board, field), "a roll-up has none")
     if board.operator != "best":

@@ -37,6 +37,7 @@ from keepscore.domain.decay import HalfLife
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity
 from keepscore.domain.rollups import Rollup
+from keepscore.domain.rules import Limits, Rules, limits_of
 from keepscore.errors import InvalidBoard, InvalidScore
 
 __all__ = [
@@ -111,6 +112,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     movement: str | None = None
     inactivity: Inactivity | None = None
     rollup: Rollup | None = None
+    rules: Rules | None = None
     resets: list[str] = []
     keep_top: int | None = None
     following: bool = False
@@ -251,6 +253,11 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def half_life(self) -> HalfLife | None:
         """How scores decay; where they do, engines keep levels in the place of scores."""
         return None if self.decay is None else HalfLife(duration_ms(self.decay.half_life))
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        """The rules, ready to be checked."""
+        return None if self.rules is None else checked(self, "rules", self.rules, partial(limits_of, self))
 
     @cached_property
     def bounds(self) -> tuple[int, int]:

@@ -17,6 +17,7 @@
     │   ├── InvalidPage             limit, offset, rank, around, cursor
     │   ├── InvalidBoard            a definition
     │   ├── InvalidPlayToken        forged, expired, or for another player or board
+    │   ├── RuleBroken              a rule of the board
     │   └── IdempotencyKeyReused
     ├── NotFound
     │   ├── UnknownBoard
@@ -37,6 +38,7 @@
     │   ├── CapReached              as many boards or segment values as the configuration allows
     │   ├── ConfirmationNeeded      a definition that would lose or rebuild something
     │   ├── EventsDropped           a definition that needs them
+    │   ├── GameCounted             a game counts once for each player
     │   ├── KeyEnded                an API key that has expired or was revoked
     │   ├── RolledUp                a roll-up takes nothing itself
     │   ├── StillFollowing          another system takes the scores
@@ -87,6 +89,7 @@ from keepscore.errors.bad_input import (
     InvalidSegment,
     InvalidTime,
     MalformedBody,
+    RuleBroken,
     UnsupportedMediaType,
     WrongHost,
 )
@@ -110,6 +113,7 @@ from keepscore.errors.conflict import (
     CapReached,
     ConfirmationNeeded,
     EventsDropped,
+    GameCounted,
     KeyEnded,
     NothingToUndo,
     NotIncrementable,
@@ -162,6 +166,7 @@ __all__ = [
     "EventsDropped",
     "Forbidden",
     "ForeignOrigin",
+    "GameCounted",
     "IdempotencyKeyReused",
     "InProgress",
     "InvalidBoard",
@@ -194,6 +199,7 @@ __all__ = [
     "RankingLost",
     "RateLimited",
     "RolledUp",
+    "RuleBroken",
     "ServiceError",
     "ServiceUnreachable",
     "StillFollowing",

@@ -19,6 +19,7 @@ __all__ = [
     "InvalidSegment",
     "InvalidTime",
     "MalformedBody",
+    "RuleBroken",
     "UnsupportedMediaType",
     "WrongHost",
 ]
@@ -82,6 +83,17 @@ class InvalidBoard(BadInput):
 
 class InvalidPlayToken(BadInput):
     """A play token that is forged, expired, or was given for another player or board."""
+
+
+class RuleBroken(BadInput):
+    """A submission that a rule of its board refuses: too much, too often, or without what the rule needs."""
+
+    def __init__(self, message: str, rule: str = "", limit: str = "", value: object = None) -> None:
+        super().__init__(message)
+        #: The rule, a field of the board's `rules`, and what it allows.
+        self.rule, self.limit = rule, limit
+        #: What the submission would have made; None where something is missing.
+        self.value = value
 
 
 class IdempotencyKeyReused(BadInput):

@@ -11,6 +11,7 @@ __all__ = [
     "CapReached",
     "ConfirmationNeeded",
     "EventsDropped",
+    "GameCounted",
     "KeyEnded",
     "NotIncrementable",
     "NothingToUndo",
@@ -42,6 +43,15 @@ class ConfirmationNeeded(Conflict):
 
 class EventsDropped(Conflict):
     """Another definition would need events that were dropped."""
+
+
+class GameCounted(Conflict):
+    """A game counted before for this player: the board counts each once."""
+
+    @classmethod
+    def of(cls, board: str, game_id: str) -> GameCounted:
+        """Return the error for a game on a board."""
+        return cls(f"game_id = {game_id!r} counted before: board {board!r} counts each game of a player once (require)")
 
 
 class KeyEnded(Conflict):

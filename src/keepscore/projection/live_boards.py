@@ -149,6 +149,8 @@ class LiveBoard:
         self.is_simple = not self.board.needs_current_score("score") and not self.board.also
         self.adds_simply = not self.board.needs_current_score("increment") and not self.board.also
         self.alone = (self,)
+        #: The rules that submissions have to keep, if it has some.
+        self.limits = self.board.limits
         #: Whether the scores that changes make of others have to keep bounds of the board's own.
         self.is_bounded = self.board.has_bounds and self.board.adds_up and self.half_life is None
         #: Whether scores are shown as they are stored.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from keepscore.domain.inputs import Entry
 from keepscore.domain.key_places import RankingPlace
@@ -16,7 +16,7 @@ from keepscore.writing.batches import check_entry
 from keepscore.writing.idempotency import submission_claim
 from keepscore.writing.opening_balances import OpeningBalances
 from keepscore.writing.plan import Planner
-from keepscore.writing.protocols import PlayReader
+from keepscore.writing.protocols import PlayReader, SubmissionRules
 from keepscore.writing.scopes import Submission
 from keepscore.writing.scores import Scores
 
@@ -30,8 +30,12 @@ async def dry_run(
     backfill: bool,
     plays: PlayReader | None = None,
     into: RankingPlace | None = None,
+    rules: SubmissionRules | None = None,
 ) -> BatchReceipt:
-    """Return the answer that a batch would get, as opening balances of a ranking (`into`) or as scores. Nothing is recorded."""
+    """Return the answer that a batch would get, as opening balances of a ranking (`into`) or as scores. Nothing is recorded.
+
+    Without `rules`, those of the board do not matter, as for imports.
+    """
     catalog, ledger, engine, clock = stores
     now = clock()
     opening = None if into is None else OpeningBalances(live, into, now)
@@ -47,12 +51,21 @@ async def dry_run(
             checked.append((index, submission, claim))
         except KeepscoreError as exc:
             answer.rejected.append(Rejection(index, exc.type, exc.detail))
+    broken: Mapping[int, KeepscoreError] = {}
+    if rules is not None and live.limits is not None:
+        # One that was taken before counts already.
+        known = {index for index, _, claim in checked if claim is not None and await ledger.claims.find(claim) is not None}
+        answer.accepted += len(known)
+        checked = [one for one in checked if one[0] not in known]
+        broken = await rules.broken([submission for _, submission, _ in checked])
     await planner.prepare(submission for _, submission, _ in checked)
     turns = Turns()
-    for index, submission, claim in checked:
+    for place, (index, submission, claim) in enumerate(checked):
         if turns.is_over():
             await turns.pass_on()
         try:
+            if place in broken:
+                raise broken[place]
             planner.plan(submission)
             answer.accepted += 1
         except KeepscoreError as exc:

@@ -42,6 +42,8 @@ class PendingRequest(msgspec.Struct):
     """Whether it waits for the answer that another process gives to the same request."""
     record: Callable[[list[Rejection]], bytes] | None = None
     """Makes what is recorded with the claim, beside its events, in the place of the answer."""
+    is_ruled: bool = False
+    """Whether the rules of its board have to be kept."""
 
     @property
     def boards(self) -> list[LiveBoard]:
@@ -49,9 +51,16 @@ class PendingRequest(msgspec.Struct):
         return list(dict.fromkeys(submission.live for _, submission in self.submissions))
 
     @property
-    def has_claims(self) -> bool:
-        """Whether something of it counts once, which only the ledger can tell."""
-        return self.claim is not None or any(submission.play is not None for _, submission in self.submissions)
+    def needs_ledger(self) -> bool:
+        """Whether something of it counts once, or so often, which only the ledger can tell."""
+        return self.claim is not None or self.is_ruled or any(submission.play is not None for _, submission in self.submissions)
+
+    def refuse(self, index: int, error: KeepscoreError) -> None:
+        """Give the error as the answer, or reject one entry of a batch with it."""
+        if self.batch:
+            self.rejected.append(Rejection(index, error.type, error.detail))
+        else:
+            self.settle(error)
 
     def settle(self, answer: Receipt | BatchReceipt | Exception) -> None:
         """Give the answer, unless whoever asked is gone."""

@@ -1,50 +1,54 @@
-"""Plays that are redeemed: a claim in the transaction of the score's events, so that each counts once, whatever crashes."""
+"""What counts once, such as a play that is redeemed: a claim in the transaction of the score's events, whatever crashes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from keepscore.domain.results.standings import Rejection
-from keepscore.errors import PlayTokenUsed
+from keepscore.errors import GameCounted, KeepscoreError, PlayTokenUsed
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.scopes import Submission
 
-__all__ = ["PLAY", "play_claims", "refuse_played"]
+__all__ = ["PLAY", "once_claims", "refuse_used"]
 
 #: The kind of the claims of plays; the target is the number of the board.
 PLAY = "play"
 
 
-def claim_of(submission: Submission) -> Claim | None:
-    """Return what a submission claims beside the key of its request."""
-    return None if submission.play is None else Claim(PLAY, str(submission.live.id), submission.play.id, b"")
+def claims_of(submission: Submission) -> Iterator[Claim]:
+    """Yield what a submission claims beside the key of its request."""
+    if submission.play is not None:
+        yield Claim(PLAY, str(submission.live.id), submission.play.id, b"")
+    if submission.once is not None:
+        yield submission.once
 
 
-def play_claims(requests: list[PendingRequest]) -> list[Claim]:
-    """Return the claims of all plays of a group."""
-    return [claim for request in requests for _, submission in request.submissions if (claim := claim_of(submission)) is not None]
+def once_claims(requests: list[PendingRequest]) -> list[Claim]:
+    """Return the claims of all that counts once in a group."""
+    return [claim for request in requests for _, submission in request.submissions for claim in claims_of(submission)]
 
 
-def refuse_played(requests: list[PendingRequest], used: Collection[Claim] = ()) -> None:
-    """Refuse submissions whose play is `used`, or comes in the group before them. The others of their requests go on.
+def refuse_used(requests: list[PendingRequest], used: Collection[Claim] = ()) -> None:
+    """Refuse submissions with something that is `used`, or comes in the group before them. The others of their requests go on.
 
     It is done before a group is planned: the numbers of events have no gaps.
     """
     seen: set[Claim] = set(used)
     for request in requests:
-        if not any(submission.play is not None for _, submission in request.submissions):
+        if not any(submission.play is not None or submission.once is not None for _, submission in request.submissions):
             continue
         given, request.submissions = request.submissions, []
         for index, submission in given:
-            claim = claim_of(submission)
-            if claim is None or claim not in seen:
+            claims = list(claims_of(submission))
+            found = next((claim for claim in claims if claim in seen), None)
+            if found is None:
                 request.submissions.append((index, submission))
-                if claim is not None:
-                    seen.add(claim)
-                continue
-            error = PlayTokenUsed("play_token was used before: each play counts once. Begin another with POST …/plays")
-            if request.batch:
-                request.rejected.append(Rejection(index, error.type, error.detail))
+                seen.update(claims)
             else:
-                request.settle(error)
+                request.refuse(index, _error(submission, found))
+
+
+def _error(submission: Submission, used: Claim) -> KeepscoreError:
+    if used.kind == PLAY:
+        return PlayTokenUsed("play_token was used before: each play counts once. Begin another with POST …/plays")
+    return GameCounted.of(submission.live.name, submission.game_id or "")

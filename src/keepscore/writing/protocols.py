@@ -5,11 +5,14 @@ A feature reaches the write path by a protocol here, not by an import or by a br
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from keepscore.domain.plays import Play
+from keepscore.errors import KeepscoreError
+from keepscore.writing.scopes import Submission
 
-__all__ = ["LedgerReturn", "PlayReader"]
+__all__ = ["LedgerReturn", "PlayReader", "SubmissionRules"]
 
 
 class LedgerReturn(Protocol):
@@ -27,3 +30,16 @@ class PlayReader(Protocol):
 
     def read(self, token: str, board_id: int, player: str, now: int) -> Play:
         """Return the play of a token that a player may redeem on a board now, or raise the error that says why not."""
+
+
+class SubmissionRules(Protocol):
+    """Knows the rules of boards. It is asked only about submissions to boards that have some."""
+
+    async def broken(self, submissions: Sequence[Submission]) -> Mapping[int, KeepscoreError]:
+        """Return the errors of submissions that break a rule, by their places. Each sees those before it that break none.
+
+        Give what counts once (`Submission.once`) to the others.
+        """
+
+    async def note_refused(self, refused: Sequence[tuple[Submission, KeepscoreError]]) -> None:
+        """Take note of submissions that were refused for that."""

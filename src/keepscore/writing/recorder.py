@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from keepscore.domain.results.standings import Rejection
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerReplaced, LedgerUnavailable
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.ledgers.claims import DuplicateKeys
@@ -15,9 +14,10 @@ from keepscore.writing.groups import Group, PendingRequest, fail, unknown_outcom
 from keepscore.writing.numbers import Numbers
 from keepscore.writing.parts import WriteParts
 from keepscore.writing.plan import Plan, Planner
-from keepscore.writing.plays import play_claims, refuse_played
+from keepscore.writing.plays import once_claims, refuse_used
 from keepscore.writing.queue import RequestQueue
 from keepscore.writing.receipts import Receipts
+from keepscore.writing.ruled import refuse_broken
 from keepscore.writing.scores import Scores
 from keepscore.writing.segment_cap import SegmentCap
 from keepscore.writing.under_way import UnderWay
@@ -58,6 +58,7 @@ class Recorder:
         self._spool = parts.spool
         self._watch = parts.watch
         self._retries = parts.retries
+        self._rules = parts.rules
         self.queue = queue
         self.numbers = numbers
         self.under_way = under_way
@@ -86,7 +87,9 @@ class Recorder:
             if self._watch.has_doubts:
                 requests = self.engine_checks.refuse_doubtful(requests)
             while requests:
-                refuse_played(requests)
+                refuse_used(requests)
+                if any(request.is_ruled for request in requests):
+                    await refuse_broken(requests, self._rules, self._ledger, self._receipts)
                 plans = await self._plan(requests)
                 try:
                     seq = await self._append(requests, plans)
@@ -95,7 +98,7 @@ class Recorder:
                         if request.claim is not None and request.claim in duplicates.answered:
                             await self._receipts.replay(request, request.claim, duplicates.answered[request.claim])
                     requests = [request for request in requests if request.claim not in duplicates.answered]
-                    refuse_played(requests, duplicates.answered)
+                    refuse_used(requests, duplicates.answered)
                 else:
                     return Group(requests, plans, held, seq)
         except _OutcomeUnknown as exc:
@@ -114,7 +117,7 @@ class Recorder:
 
     async def _keep_in_spool(self, requests: list[PendingRequest], held: dict[int, str], error: LedgerUnavailable) -> Group | None:
         """Plan a group that the ledger cannot take now, for the engine to keep. Requests that need the ledger get the error."""
-        refused = [request for request in requests if request.has_claims or any(self._needs_ledger(live) for live in request.boards)]
+        refused = [request for request in requests if request.needs_ledger or any(self._needs_ledger(live) for live in request.boards)]
         fail(refused, error)
         requests = [request for request in requests if request not in refused]
         if not requests:
@@ -177,10 +180,7 @@ class Recorder:
                         requests[:] = [other for other in requests if other is not request]
                         await self._receipts.replay(request, request.claim, known)
                         return None
-                    if request.batch:
-                        request.rejected.append(Rejection(index, exc.type, exc.detail))
-                    else:
-                        request.settle(exc)
+                    request.refuse(index, exc)
         return plans
 
     async def _append(self, requests: list[PendingRequest], plans: dict[int, Plan]) -> int:
@@ -188,7 +188,7 @@ class Recorder:
         events = [event for plan in plans.values() for event in plan.events]
         if not events:
             return 0
-        claims = [request.claim for request in requests if request.claim is not None and request.submissions] + play_claims(requests)
+        claims = [request.claim for request in requests if request.claim is not None and request.submissions] + once_claims(requests)
         answers = self._retries.unsaved()
         records = {t.claim: t.record(t.rejected) for t in requests if t.record is not None and t.claim is not None and t.submissions}
         try:

@@ -21,6 +21,7 @@ from keepscore.domain.windows import Span
 from keepscore.errors import InvalidField, WindowClosed
 from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Update
+from keepscore.storage.ledgers.claims import Claim
 
 __all__ = ["Submission", "check_windows", "route_on", "verdict"]
 
@@ -51,6 +52,8 @@ class Submission(msgspec.Struct, eq=False):
     opening: Scope | None = None
     #: The play that it is the score of, which counts once.
     play: Play | None = None
+    #: What else of it counts once, as a rule of its board demands.
+    once: Claim | None = None
     route: RankingRoute = NO_ROUTE
     #: Where it counts on its own board; None: in all rankings of its time.
     scope: Scope | None = None

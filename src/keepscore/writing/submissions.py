@@ -16,7 +16,7 @@ from keepscore.writing.checks import SubmissionRequest, check_submission
 from keepscore.writing.dry_run import dry_run
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.idempotency import Retries, Unanswered, submission_claim
-from keepscore.writing.protocols import PlayReader
+from keepscore.writing.protocols import PlayReader, SubmissionRules
 from keepscore.writing.writer import Writer
 
 __all__ = ["Submissions"]
@@ -25,13 +25,14 @@ __all__ = ["Submissions"]
 class Submissions:
     """Takes the submissions of one process."""
 
-    def __init__(self, stores: Stores, writer: Writer, retries: Retries, plays: PlayReader) -> None:
+    def __init__(self, stores: Stores, writer: Writer, retries: Retries, plays: PlayReader, rules: SubmissionRules) -> None:
         self._stores = stores
         self._catalog = stores.catalog
         self._clock = stores.clock
         self._writer = writer
         self._retries = retries
         self._plays = plays
+        self._rules = rules
 
     async def submit(self, board: str, given: SubmissionRequest, key: str | None) -> Receipt:
         """Submit a score or an increment. When this returns, it is durable and in the rankings."""
@@ -47,7 +48,7 @@ class Submissions:
             if isinstance(first, Receipt):
                 return first
             raise
-        request = PendingRequest([(0, submission)], [], claim, True, False, self._writer.answer())
+        request = PendingRequest([(0, submission)], [], claim, True, False, self._writer.answer(), is_ruled=live.limits is not None)
         receipt: Receipt
         try:
             receipt = await self._writer.submit(request)
@@ -72,8 +73,8 @@ class Submissions:
         if key is not None and any(isinstance(entry, Entry) and entry.idempotency_key is not None for entry in entries):
             raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
         live = self._catalog[board]
-        now = self._clock()
-        whole = PendingRequest([], [], None, results, True, self._writer.answer())
+        now, is_ruled = self._clock(), live.limits is not None
+        whole = PendingRequest([], [], None, results, True, self._writer.answer(), is_ruled=is_ruled)
         requests = [whole]
         turns = Turns()
         for index, entry in enumerate(entries):
@@ -87,7 +88,8 @@ class Submissions:
                     whole.submissions.append((index, submission))
                 else:
                     claim = submission_claim(live.id, entry.idempotency_key, entry)
-                    requests.append(PendingRequest([(index, submission)], [], claim, results, True, self._writer.answer()))
+                    own = PendingRequest([(index, submission)], [], claim, results, True, self._writer.answer(), is_ruled=is_ruled)
+                    requests.append(own)
             except KeepscoreError as exc:
                 whole.rejected.append(Rejection(index, exc.type, exc.detail))
         if key is not None:
@@ -104,4 +106,4 @@ class Submissions:
     async def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], backfill: bool) -> BatchReceipt:
         """Return what `submit_many` would accept and reject. Nothing is recorded."""
         check_size(entries)
-        return await dry_run(self._stores, self._catalog[board], entries, backfill, self._plays)
+        return await dry_run(self._stores, self._catalog[board], entries, backfill, self._plays, rules=self._rules)

@@ -69,6 +69,7 @@ def test_a_board_is_shown_whole_with_its_defaults(client: httpx.Client, board: D
         "movement": None,
         "inactivity": None,
         "rollup": None,
+        "rules": None,
         "resets": [],
         "keep_top": None,
         "following": False,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepscore.domain.board_fields import INACTIVITY_FIELDS, ROLLUP_FIELDS
+from keepscore.domain.board_fields import INACTIVITY_FIELDS, ROLLUP_FIELDS, RULE_FIELDS
 from keepscore.domain.boards import (
     DECAY_FIELDS,
     FIELDS,
@@ -23,6 +23,7 @@ from keepscore.domain.boards import (
 )
 from keepscore.domain.inactivity import Inactivity
 from keepscore.domain.rollups import Rollup
+from keepscore.domain.rules import Rules
 
 
 def test_a_name_is_all_that_a_board_needs():
@@ -41,6 +42,7 @@ def test_a_name_is_all_that_a_board_needs():
         "movement": None,
         "inactivity": None,
         "rollup": None,
+        "rules": None,
         "resets": [],
         "keep_top": None,
         "following": False,
@@ -113,6 +115,7 @@ def test_every_field_of_a_window_has_its_meaning_written_down():
     assert list(DECAY_FIELDS) == list(Decay.__struct_fields__)
     assert list(INACTIVITY_FIELDS) == list(Inactivity.__struct_fields__)
     assert list(ROLLUP_FIELDS) == list(Rollup.__struct_fields__)
+    assert list(RULE_FIELDS) == list(Rules.__struct_fields__)
 
 
 durations = st.builds("{}{}".format, st.integers(1, 999_999_999), st.sampled_from(["ms", "s", "m", "h", "d", "w"]))

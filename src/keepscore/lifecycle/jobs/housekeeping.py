@@ -7,6 +7,8 @@ from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 
 __all__ = ["ExpiredKeys", "Partitions"]
 
+#: Milliseconds for which refused attempts are remembered: a year, the longest window of the calendar.
+KEEP_ATTEMPTS_MS = 366 * 86_400_000
 #: Keys that are forgotten at a time.
 CHUNK_KEYS = 1000
 
@@ -23,7 +25,7 @@ class Partitions(Job):
 
 
 class ExpiredKeys(Job):
-    """Forgets idempotency keys that are older than the configuration wants, a week by default, and ids of signed requests."""
+    """Forgets idempotency keys older than the configuration wants, a week by default, ids of signed requests, and refused attempts."""
 
     name = "forget keys"
     every = 3600 * SECOND_MS
@@ -33,5 +35,7 @@ class ExpiredKeys(Job):
         while count := await self.parts.ledger.claims.forget(now - self.parts.keep_keys_ms, CHUNK_KEYS):
             forgotten += count
         while await self.parts.ledger.keys.forget_spent(now, CHUNK_KEYS) == CHUNK_KEYS:
+            pass
+        while await self.parts.ledger.attempts.forget(now - KEEP_ATTEMPTS_MS, CHUNK_KEYS) == CHUNK_KEYS:
             pass
         return f"forgot {counted(forgotten, 'idempotency key')}" if forgotten else ""

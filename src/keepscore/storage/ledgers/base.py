@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from keepscore.storage.ledgers.archives import ArchiveStore
+from keepscore.storage.ledgers.attempts import AttemptStore
 from keepscore.storage.ledgers.audit import AuditLog
 from keepscore.storage.ledgers.boards import BoardStore
 from keepscore.storage.ledgers.checkpoints import CheckpointStore
@@ -47,6 +48,8 @@ class Ledger(ABC):
     players: PlayerStore
     #: API keys, and request ids that are spent.
     keys: KeyStore
+    #: Refused submissions, where a rule counts them.
+    attempts: AttemptStore
     #: Who did what.
     audit: AuditLog
     #: Single values under names.

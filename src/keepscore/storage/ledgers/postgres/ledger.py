@@ -5,6 +5,7 @@ from __future__ import annotations
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.marks import PROBED, SERVICE_URL
 from keepscore.storage.ledgers.postgres.archives import PostgresArchives
+from keepscore.storage.ledgers.postgres.attempts import PostgresAttempts
 from keepscore.storage.ledgers.postgres.audit import PostgresAudit
 from keepscore.storage.ledgers.postgres.boards import PostgresBoards
 from keepscore.storage.ledgers.postgres.checkpoints import PostgresCheckpoints
@@ -44,6 +45,7 @@ class PostgresLedger(Ledger):
         self.retention = PostgresRetention(connections)
         self.players = PostgresPlayers(connections, claims)
         self.keys = PostgresKeys(connections, audit)
+        self.attempts = PostgresAttempts(connections)
         self.audit = self._audit = audit
         self.marks = PostgresMarks(connections)
         self.writers = PostgresWriters(connections)

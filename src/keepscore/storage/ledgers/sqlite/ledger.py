@@ -8,6 +8,7 @@ from __future__ import annotations
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.marks import PROBED
 from keepscore.storage.ledgers.sqlite.archives import SqliteArchives
+from keepscore.storage.ledgers.sqlite.attempts import SqliteAttempts
 from keepscore.storage.ledgers.sqlite.audit import SqliteAudit
 from keepscore.storage.ledgers.sqlite.boards import SqliteBoards
 from keepscore.storage.ledgers.sqlite.checkpoints import SqliteCheckpoints
@@ -48,6 +49,7 @@ class SqliteLedger(Ledger):
         self.retention = SqliteRetention(connections)
         self.players = SqlitePlayers(connections, claims)
         self.keys = SqliteKeys(connections, audit)
+        self.attempts = SqliteAttempts(connections)
         self.audit = self._audit = audit
         self.marks = SqliteMarks(connections)
         self.writers = SqliteWriters(connections)

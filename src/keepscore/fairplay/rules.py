@@ -1,0 +1,97 @@
+"""The rules of boards, for the write path (`writing/protocols.py`): what players have sent before comes from the ledger.
+
+So the rules hold with many hosts and after a crash. Two hosts that look at the same time do not see each other: a player may get past a
+limit by what one group brings. What counts once is exact, as its claim is made in the transaction of its event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from keepscore.domain.rule_checks import Facts, Past, attempts_since, broken
+from keepscore.domain.rules import Limits
+from keepscore.errors import KeepscoreError, RuleBroken
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.openings import pasts_of
+from keepscore.storage.ledgers.attempts import Attempt
+from keepscore.storage.ledgers.base import Ledger
+from keepscore.storage.ledgers.claims import Claim
+from keepscore.storage.pace import Turns
+from keepscore.writing.scopes import Submission
+
+__all__ = ["GAME", "BoardRules"]
+
+#: The kind of the claims of games; the target is the number of the board.
+GAME = "game"
+
+
+class BoardRules:
+    """Checks submissions against the rules of their boards."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    async def broken(self, submissions: Sequence[Submission]) -> Mapping[int, KeepscoreError]:
+        """Return the errors of submissions that break a rule, by their places."""
+        players: dict[LiveBoard, dict[str, None]] = {}
+        for submission in submissions:
+            players.setdefault(submission.live, {})[submission.player] = None
+        pasts = {live: await self._pasts(live, list(whose), submissions[0].received) for live, whose in players.items()}
+        found: dict[int, KeepscoreError] = {}
+        turns = Turns()
+        for place, submission in enumerate(submissions):
+            if turns.is_over():
+                await turns.pass_on()
+            limits, past = submission.live.limits, pasts[submission.live][submission.player]
+            if limits is None:
+                continue
+            facts = _facts(submission)
+            error = broken(submission.live.board, limits, facts, past)
+            if error is None:
+                past.take(facts)
+                submission.once = _game(submission) if limits.once_a_game else None
+            else:
+                found[place] = error
+                if _is_counted(limits, error):
+                    past.refused.add(facts.received)
+        return found
+
+    async def note_refused(self, refused: Sequence[tuple[Submission, KeepscoreError]]) -> None:
+        """Record attempts that were refused, where a rule counts them."""
+        counted = [one for one, error in refused if one.live.limits is not None and _is_counted(one.live.limits, error)]
+        if counted:
+            await self._ledger.attempts.add([Attempt(one.live.id, one.player, one.received, 1) for one in counted])
+
+    async def _pasts(self, live: LiveBoard, players: list[str], now: int) -> dict[str, Past]:
+        """Return what players have sent to a board. O(events of the players)."""
+        board, limits = live.board, live.limits
+        if limits is None or not limits.needs_events:
+            return {player: Past(board) for player in players}
+        if limits.increase:
+            found = {
+                player: Past(board, past.events, {(r.window, r.window_id): state for r, state in past.states.items() if not r.segment})
+                for player, past in (await pasts_of(self._ledger, live, players)).items()
+            }
+        else:
+            found = {player: Past(board, events) for player, events in (await self._ledger.events.of_players(live.id, players)).items()}
+        since = attempts_since(board, limits, now)
+        if since is not None:
+            for attempt in await self._ledger.attempts.of_players(live.id, players, since):
+                found[attempt.player].refused.add(attempt.at, attempt.times)
+        return found
+
+
+def _is_counted(limits: Limits, error: KeepscoreError) -> bool:
+    """Return whether a refused attempt counts: all but those beyond the most attempts, so that nobody fills the ledger with them."""
+    return bool(limits.attempts) and not (isinstance(error, RuleBroken) and error.rule == "max_attempts")
+
+
+def _facts(submission: Submission) -> Facts:
+    of, spans = submission, submission.route.spans
+    windows = None if of.scope is None else of.scope.windows
+    return Facts(of.kind, of.amount, of.at, of.received, of.game_id, of.play, spans[0] if spans else None, windows)
+
+
+def _game(submission: Submission) -> Claim:
+    player = submission.player
+    return Claim(GAME, str(submission.live.id), f"{len(player)}:{player}{submission.game_id}", b"")
