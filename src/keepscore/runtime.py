@@ -218,7 +218,7 @@ async def build_runtime(
         spool=spool,
         write_pause=write_pause,
         retries=retries,
-        rules=BoardRules(ledger),
+        rules=BoardRules(ledger, is_shared),
     )
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 

@@ -75,6 +75,8 @@ class Past:
 
     def __init__(self, board: Board, events: Iterable[Event] = (), opened: Mapping[tuple[str, str], State] | None = None) -> None:
         self.board = board
+        #: How many events it is made of.
+        self.size = 0
         #: Submissions that count, by when they were received, and by how much they made the score better.
         self.taken, self.gains = Tally(), Tally()
         #: Those that were refused.
@@ -102,6 +104,7 @@ class Past:
             self._score = (latest if self.board.operator == "last" else best).score
 
     def _learn(self, events: list[Event]) -> None:
+        self.size += len(events)
         self.games.update(event.game_id for event in events if event.game_id is not None and event.kind not in VERDICTS)
         parts: set[tuple[tuple[str, ...], str | None]] = set()
         before: Event | None = None

@@ -1,16 +1,19 @@
 """The rules of boards, for the write path (`writing/protocols.py`): what players have sent before comes from the ledger.
 
-So the rules hold with many hosts and after a crash. Two hosts that look at the same time do not see each other: a player may get past a
-limit by what one group brings. What counts once is exact, as its claim is made in the transaction of its event.
+So the rules hold with many hosts and after a crash. A process that has the ledger for itself remembers what it has read (`remembered`).
+Two hosts that look at the same time do not see each other: a player may get past a limit by what one group brings. What counts once is
+exact, as its claim is made in the transaction of its event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from keepscore.domain.rule_checks import Facts, Past, attempts_since, broken
 from keepscore.domain.rules import Limits
+from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError, RuleBroken
+from keepscore.fairplay.remembered import RememberedPasts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.storage.ledgers.attempts import Attempt
@@ -28,15 +31,33 @@ GAME = "game"
 class BoardRules:
     """Checks submissions against the rules of their boards."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, is_shared: bool) -> None:
         self._ledger = ledger
+        #: Where other processes write into the ledger, too, only the ledger knows.
+        self._remembered = None if is_shared else RememberedPasts(ledger)
 
-    async def broken(self, submissions: Sequence[Submission]) -> Mapping[int, KeepscoreError]:
+    @property
+    def remembers_nothing(self) -> bool:
+        """Whether it need not be told what is recorded."""
+        return self._remembered is None or self._remembered.is_empty
+
+    def recorded(self, events: Iterable[Event]) -> None:
+        """Take note of all that the process has recorded."""
+        if self._remembered is not None:
+            self._remembered.recorded(events)
+
+    async def broken(self, submissions: Sequence[Submission], is_dry_run: bool = False) -> Mapping[int, KeepscoreError]:
         """Return the errors of submissions that break a rule, by their places."""
+        remembered = None if is_dry_run else self._remembered
         players: dict[LiveBoard, dict[str, None]] = {}
         for submission in submissions:
             players.setdefault(submission.live, {})[submission.player] = None
-        pasts = {live: await self._pasts(live, list(whose), submissions[0].received) for live, whose in players.items()}
+        pasts: dict[LiveBoard, dict[str, Past]] = {}
+        for live, whose in players.items():
+            known = {} if remembered is None else remembered.take(live.id, live.board, whose)
+            unknown = [player for player in whose if player not in known]
+            pasts[live] = known | (await self._pasts(live, unknown, submissions[0].received) if unknown else {})
+        judged: dict[tuple[int, str], tuple[Past, list[Facts]]] = {}
         found: dict[int, KeepscoreError] = {}
         turns = Turns()
         for place, submission in enumerate(submissions):
@@ -49,11 +70,14 @@ class BoardRules:
             error = broken(submission.live.board, limits, facts, past)
             if error is None:
                 past.take(facts)
+                judged.setdefault((submission.live.id, submission.player), (past, []))[1].append(facts)
                 submission.once = _game(submission) if limits.once_a_game else None
             else:
                 found[place] = error
                 if _is_counted(limits, error):
                     past.refused.add(facts.received)
+        if remembered is not None:
+            remembered.judged(judged)
         return found
 
     async def note_refused(self, refused: Sequence[tuple[Submission, KeepscoreError]]) -> None:

@@ -57,7 +57,7 @@ async def dry_run(
         known = {index for index, _, claim in checked if claim is not None and await ledger.claims.find(claim) is not None}
         answer.accepted += len(known)
         checked = [one for one in checked if one[0] not in known]
-        broken = await rules.broken([submission for _, submission, _ in checked])
+        broken = await rules.broken([submission for _, submission, _ in checked], is_dry_run=True)
     await planner.prepare(submission for _, submission, _ in checked)
     turns = Turns()
     for place, (index, submission, claim) in enumerate(checked):

@@ -5,10 +5,11 @@ A feature reaches the write path by a protocol here, not by an import or by a br
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from keepscore.domain.plays import Play
+from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError
 from keepscore.writing.scopes import Submission
 
@@ -35,11 +36,18 @@ class PlayReader(Protocol):
 class SubmissionRules(Protocol):
     """Knows the rules of boards. It is asked only about submissions to boards that have some."""
 
-    async def broken(self, submissions: Sequence[Submission]) -> Mapping[int, KeepscoreError]:
+    @property
+    def remembers_nothing(self) -> bool:
+        """Whether `recorded` need not be called."""
+
+    async def broken(self, submissions: Sequence[Submission], is_dry_run: bool = False) -> Mapping[int, KeepscoreError]:
         """Return the errors of submissions that break a rule, by their places. Each sees those before it that break none.
 
-        Give what counts once (`Submission.once`) to the others.
+        Give what counts once (`Submission.once`) to the others. Unless it is a dry run, the others are recorded next.
         """
+
+    def recorded(self, events: Iterable[Event]) -> None:
+        """Take note of all that the process has recorded, whatever it is."""
 
     async def note_refused(self, refused: Sequence[tuple[Submission, KeepscoreError]]) -> None:
         """Take note of submissions that were refused for that."""

@@ -204,6 +204,8 @@ class Recorder:
             self.numbers.unsure = True
             raise
         self._retries.saved(answers)
+        if not self._rules.remembers_nothing:
+            self._rules.recorded(events)
         self.numbers.count(events)
         self.recorded += len(events)
         return seq

@@ -1,12 +1,13 @@
 """Rules of boards: what breaks one is refused, whatever comes between, and nothing of it is recorded."""
 
 import asyncio
-from contextlib import AsyncExitStack
+import random
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 
 from keepscore import Board, Entry
-from keepscore.errors import GameCounted, LedgerAway, RuleBroken
+from keepscore.errors import GameCounted, InvalidScore, LedgerAway, RuleBroken
 from tests.contract.fairplay.test_voids import PLACES
 from tests.contract.opened import DAY, HOUR, MINUTE, NOON, SECOND, Clock, differences, recorded
 from tests.support.opening import leaderboards
@@ -245,6 +246,66 @@ async def test_rules_of_a_new_definition_hold_at_once_and_rebuild_nothing(openin
         await refused(lb.increment("free", "ada", 1), "max_submissions", 7)
         await lb.admin.change_board("free", {"rules": None})
         assert (await lb.increment("free", "ada", 1)).score == 7
+
+
+async def sent(lb, board, entry):
+    """Send an entry alone; return whether it was taken, and the error."""
+    act, amount = (lb.increment, entry.amount) if entry.score is None else (lb.submit, entry.score)
+    try:
+        await act(board, entry.player_id, amount, game_id=entry.game_id)
+    except (RuleBroken, GameCounted, InvalidScore) as exc:
+        return str(exc)
+    return None
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_what_is_remembered_is_what_the_ledger_has(opening, clock, seed):
+    """A dry run reads the ledger: whatever has happened, it tells what a submission will meet."""
+    dice = random.Random(seed)
+    rules = {"max_increase": [40, "90/1h"], "max_submissions": ["6/1h", {"daily": 30}], "require": ["game_id"]}
+    boards = [
+        Board("sum", operator="sum", windows=["daily", "all_time"], rules=rules, max_score=300),
+        Board("best", windows=["daily", "all_time"], increments=True, rules=rules),
+        Board("last", operator="last", rules=rules),
+        Board("from", operator="sum", also=["sum", "last"]),
+    ]
+    voids, taken, refusals = [], 0, 0
+    async with AsyncExitStack() as stack:
+        lb = await stack.enter_async_context(opening(boards))
+        for n in range(150):
+            clock.now += dice.randrange(15 * MINUTE)
+            board, player, roll = dice.choice(boards[:3]).name, f"p{dice.randrange(2)}", dice.random()
+            if roll < 0.04:
+                found = await lb.moderation.void(board, "a bot", game_id=f"g{dice.randrange(n + 1)}")
+                voids += [found.void_id] if found.void_id else []
+            elif roll < 0.06 and voids:
+                await lb.moderation.undo(voids.pop(), "it was no bot")
+            elif roll < 0.1:
+                with suppress(InvalidScore):
+                    await lb.increment("from", player, dice.randrange(20))
+            elif roll < 0.12:
+                await lb.runtime.imports.take(board, [Entry(player_id=player, score=30)], None, [f"{seed:016x}{n:016x}"])
+            elif roll < 0.14:
+                await stack.aclose()
+                lb = await stack.enter_async_context(opening(boards))
+            else:
+                amounts = {"score": dice.randrange(200)} if dice.random() < 0.4 else {"amount": dice.randrange(50)}
+                entry = Entry(player_id=player, game_id=f"g{n if dice.random() < 0.9 else dice.randrange(n + 1)}", **amounts)
+                told = (await lb.check_many(board, [entry])).rejected
+                error = await sent(lb, board, entry)
+                assert error == (told[0].detail if told else None), n
+                taken, refusals = taken + (error is None), refusals + (error is not None)
+        assert taken > 20
+        assert refusals > 20
+        assert await differences(lb) == []
+
+
+async def test_a_process_that_has_the_ledger_alone_reads_once(tmp_path, clock, monkeypatch):
+    async with leaderboards(f"sqlite:///{tmp_path / 'scores.db'}", "embedded://", BOARDS, clock) as lb:
+        await lb.increment("steep", "ada", 1)
+        monkeypatch.setattr(lb.runtime.ledger.events, "of_players", None)
+        await lb.increment("steep", "ada", 50)
+        await refused(lb.increment("steep", "ada", 50), "max_increase", 101)
 
 
 async def test_nothing_is_taken_while_the_ledger_cannot_tell(opening, monkeypatch):
