@@ -82,9 +82,9 @@ def test_examples_run(example, tmp_path):
 def test_the_toml_of_the_readme_and_of_the_documentation_can_be_used(tmp_path):
     from keepscore.config import load_settings
 
-    documents = [README, *((ROOT / "docs" / name).read_text() for name in ("configuration.md", "history.md"))]
+    documents = [README, *((ROOT / "docs" / name).read_text() for name in ("configuration.md", "history.md", "rules.md"))]
     snippets = [snippet for text in documents for snippet in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
-    assert len(snippets) == 9
+    assert len(snippets) == 10
     for snippet in snippets:
         file = tmp_path / "boards.toml"
         file.write_text(snippet)

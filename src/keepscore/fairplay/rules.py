@@ -49,28 +49,34 @@ class BoardRules:
     async def broken(self, submissions: Sequence[Submission], is_dry_run: bool = False) -> Mapping[int, KeepscoreError]:
         """Return the errors of submissions that break a rule, by their places."""
         remembered = None if is_dry_run else self._remembered
-        players: dict[LiveBoard, dict[str, None]] = {}
+        players: dict[int, dict[str, None]] = {}
+        # A board may have been redefined while some of them waited: its last definition is for all.
+        boards = {submission.live.id: submission.live for submission in submissions}
         for submission in submissions:
-            players.setdefault(submission.live, {})[submission.player] = None
-        pasts: dict[LiveBoard, dict[str, Past]] = {}
-        for live, whose in players.items():
-            known = {} if remembered is None else remembered.take(live.id, live.board, whose)
+            players.setdefault(submission.live.id, {})[submission.player] = None
+        pasts: dict[tuple[int, str], Past] = {}
+        for board_id, whose in players.items():
+            live = boards[board_id]
+            known = {} if remembered is None else remembered.take(board_id, live.board, whose)
             unknown = [player for player in whose if player not in known]
-            pasts[live] = known | (await self._pasts(live, unknown, submissions[0].received) if unknown else {})
+            known |= await self._pasts(live, unknown, submissions[0].received) if unknown else {}
+            pasts |= {(board_id, player): past for player, past in known.items()}
         judged: dict[tuple[int, str], tuple[Past, list[Facts]]] = {}
         found: dict[int, KeepscoreError] = {}
         turns = Turns()
         for place, submission in enumerate(submissions):
             if turns.is_over():
                 await turns.pass_on()
-            limits, past = submission.live.limits, pasts[submission.live][submission.player]
+            player = submission.live.id, submission.player
+            limits, past = boards[submission.live.id].limits, pasts[player]
             if limits is None:
                 continue
             facts = _facts(submission)
-            error = broken(submission.live.board, limits, facts, past)
+            error = broken(past.board, limits, facts, past)
             if error is None:
                 past.take(facts)
-                judged.setdefault((submission.live.id, submission.player), (past, []))[1].append(facts)
+                if limits.needs_events:
+                    judged.setdefault(player, (past, []))[1].append(facts)
                 submission.once = _game(submission) if limits.once_a_game else None
             else:
                 found[place] = error
