@@ -137,7 +137,7 @@ def test_it_listens_where_it_is_told(tmp_path: Path) -> None:
     running.stop()
     log = running.log.read_text()
     assert "--insecure" in log
-    assert "everybody" in log
+    assert "anyone" in log
 
 
 def test_it_starts_with_nothing_but_defaults_and_ends_cleanly(tmp_path: Path) -> None:

@@ -82,10 +82,10 @@ def test_no_such_database(tmp_path: Path) -> None:
 
 def test_nobody_listens_or_there_is_no_such_host(tmp_path: Path) -> None:
     port = free_port()
-    has(refusal(tmp_path, f"postgresql://user:hunter2@127.0.0.1:{port}/db"), f"127.0.0.1:{port}", "nobody listens", "Start it")
-    has(refusal(tmp_path, f"postgresql://user:hunter2@localhost:{port}/db", "migrate"), f"localhost:{port}", "nobody listens")
+    has(refusal(tmp_path, f"postgresql://user:hunter2@127.0.0.1:{port}/db"), f"127.0.0.1:{port}", "refuses connections", "start PostgreSQL")
+    has(refusal(tmp_path, f"postgresql://user:hunter2@localhost:{port}/db", "migrate"), f"localhost:{port}", "refuses connections")
     has(refusal(tmp_path, "postgresql://user:hunter2@no-such-host.invalid/db", "migrate"), "no-such-host.invalid", "cannot be found")
-    has(refusal(tmp_path, f"postgresql://user:hunter2@/db?host={tmp_path}", "migrate"), str(tmp_path), "nobody listens")
+    has(refusal(tmp_path, f"postgresql://user:hunter2@/db?host={tmp_path}", "migrate"), str(tmp_path), "refuses connections")
 
 
 def test_encryption_that_the_server_does_not_have(tmp_path: Path) -> None:

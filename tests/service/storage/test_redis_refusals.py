@@ -136,7 +136,7 @@ def test_a_cluster_as_if_it_were_one_server(tmp_path: Path) -> None:
 
 
 def test_one_server_as_if_it_were_a_cluster(tmp_path: Path) -> None:
-    has(refusal(tmp_path, f"redis+cluster://127.0.0.1:{open_redis().port}"), "no Cluster", "redis://host:port")
+    has(refusal(tmp_path, f"redis+cluster://127.0.0.1:{open_redis().port}"), "not a Cluster", "redis://host:port")
 
 
 @contextmanager
