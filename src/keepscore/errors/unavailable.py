@@ -83,8 +83,10 @@ class KeyTaken(EngineUnavailable):
 class RankingLost(EngineUnavailable):
     """The engine has lost part of a board, which has to be rebuilt from the ledger."""
 
-    def __init__(self, message: str, ranking: tuple[int, str, str, str] = (0, "", "", "")) -> None:
+    def __init__(self, message: str, ranking: tuple[int, str, str, str] = (0, "", "", ""), is_short: bool = False) -> None:
         super().__init__(message)
+        #: Whether nothing is lost, but rows were removed that are among the first by now (`keep_top`).
+        self.is_short = is_short
         #: The ranking that was found lost: board, window, window id and segment. Clients do not see it.
         self.ranking = ranking
 

@@ -18,7 +18,7 @@ from keepscore.caches import ByteCache
 from keepscore.domain.boards import MAX_SCORE, RankKind
 from keepscore.domain.ordering import Place, Row, directions
 from keepscore.domain.scoring import State
-from keepscore.errors import InvalidPage
+from keepscore.errors import InvalidPage, RankingLost
 from keepscore.projection.histogram import Bounds, Histogram, Sampled
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.replay import restated, restated_all
@@ -143,6 +143,7 @@ class KeptRankings(Rankings):
             return await self._engine.page(ranking, offset, limit, wanted)
         self.last_rank = pruned.exact
         page = await self._engine.page(ranking, offset, max(0, min(limit, pruned.exact - offset)), wanted)
+        self._check_whole(ranking, pruned, offset + limit if limit and offset < page.total else 0, page.total)
         if limit and not page.rows and offset < page.total:
             raise self._beyond(page.total)
         return page
@@ -154,9 +155,24 @@ class KeptRankings(Rankings):
             return page
         self.last_rank = pruned.exact
         rows = page.rows[: max(0, pruned.exact - page.first.unique + 1)]
+        self._check_whole(ranking, pruned, page.first.unique - 1 + limit if page.first.unique <= page.total else 0, page.total)
         if not rows and page.first.unique <= page.total:
             raise self._beyond(page.total)
         return page._replace(rows=rows)
+
+    def _check_whole(self, ranking: Ranking, pruned: Pruned, upto: int, total: int) -> None:
+        """Raise RankingLost where rows up to a rank are wanted of which some are not exact, though `keep_top` promises them.
+
+        Many of the first have fallen behind those who were removed, and these are to come back, before a page is told that lacks them.
+        """
+        promised = min(self._live.board.keep_top or 0, total)
+        if pruned.exact < min(upto, promised):
+            raise RankingLost(
+                f"the first {promised} players of board {self._live.name!r} ({ranking.window_id} {ranking.segment}) are not all kept: "
+                f"the engine has {pruned.exact} of them, as others have fallen back",
+                ranking,
+                is_short=True,
+            )
 
     def _beyond(self, total: int) -> InvalidPage:
         return InvalidPage(

@@ -98,8 +98,23 @@ class Healing:
     async def heal(self, lost: RankingLost) -> None:
         """Rebuild a board after the engine has lost some of it, unless somebody else has."""
         ranking = Ranking(*lost.ranking)
+        if lost.is_short:
+            await self._refill(ranking)
+            return
         await self._engine.give_up(ranking)
         await self.close_gap(Gap(ranking.board, None))
+
+    async def _refill(self, ranking: Ranking) -> None:
+        """Bring back the players who were removed from a board with `keep_top`, from the ledger's checkpoint and the events since."""
+        live = next((live for live in self._catalog if live.id == ranking.board), None)
+        if live is None:
+            return
+        async with self._reloading[live.id]:
+            pruned = await self._engine.pruning.pruned(ranking)
+            # Whoever waited finds it filled.
+            if pruned is not None and pruned.exact < (live.board.keep_top or 0):
+                await self._reload(live)
+        await self.catch_up(live)
 
     async def reclaim(self, live: LiveBoard) -> None:
         """Give up a board's rankings in whose place something else lay, where that is gone: they are rebuilt then."""

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import redis
+from msgspec import UNSET
 
 from keepscore import Board
 from keepscore.domain.inputs import Entry
@@ -366,5 +367,25 @@ async def test_scores_pour_in_while_rows_are_removed(run):
 
         await asyncio.gather(pour(), pour(), remove())
         await compare(lb, one.name, first=0)
+        await prune(lb)
+        await compare(lb, one.name)
+
+
+async def test_a_page_is_never_short_when_the_first_fall_back(run):
+    """Many of the first fall behind those who were removed: these come back with the read that needs them."""
+    one = board(operator="last")
+    async with run(one) as lb:
+        for n in range(100):
+            await lb.submit(one.name, f"p{n}", n)
+        await prune(lb)
+        for n in range(82, 100):
+            await lb.submit(one.name, f"p{n}", -n)
+        expected = [f"p{n}" for n in range(81, 61, -1)]
+        top = await lb.top(one.name, limit=15)
+        assert ([s.player_id for s in top.standings], top.stale) == (expected[:15], UNSET)
+        rest = await lb.top(one.name, limit=15, cursor=top.next_cursor)
+        assert [s.player_id for s in rest.standings][:5] == expected[15:]
+        assert (await lb.rank(one.name, "p81")).rank == 1
+        assert (await lb.admin.verify(one.name)).ok
         await prune(lb)
         await compare(lb, one.name)
