@@ -138,6 +138,7 @@ class Definitions:
             )
         if old is not None and not same:
             await self._mark_rollups(old)
+            await self._drop_baselines(old, board)
         self._catalog.put(await self._ledger.boards.put(board, same, self._clock()))
 
     async def relearn(self) -> bool:
@@ -203,6 +204,7 @@ class Definitions:
                 check_confirmed(change, old, consequences_with_rollups(self._catalog, old, board, same, change.is_replaced))
             if old is not None and not same:
                 await self._mark_rollups(old)
+                await self._drop_baselines(old, board)
             record = await self._ledger.boards.put(board, same, self._clock(), before, "put_board", keep(made))
             live = LiveBoard(record, self._catalog)
             await (self._redefine(live) if same and old is not None else self._activate(live))
@@ -232,6 +234,7 @@ class Definitions:
                 board, effect = edit(old)
                 await check_definition(self._catalog, self._ledger, self._engine, board, old, {name: board})
                 await self._mark_rollups(old)
+                await self._drop_baselines(old, board)
                 record = await self._ledger.boards.put(board, False, self._clock(), old.version, action, effect)
                 live = LiveBoard(record, self._catalog)
                 await self._activate(live)
@@ -292,6 +295,12 @@ class Definitions:
         """Note that the roll-ups of a board have to be rebuilt, before it means something else."""
         for target in self._catalog.rollups(live):
             await self._ledger.marks.put(is_stale_rollup(target.id), True)
+
+    async def _drop_baselines(self, old: LiveBoard, board: Board) -> None:
+        """Forget where players stood in rankings that mean something else from now on: nobody has moved against those."""
+        if not old.board.same_meaning(board):
+            for archive in await self._ledger.archives.find(old.id, kind="baseline"):
+                await self._ledger.archives.drop(archive.id)
 
     async def _rebuild_rollups(self, live: LiveBoard) -> None:
         for target in self._catalog.rollups(live):

@@ -190,3 +190,19 @@ def test_what_cannot_be_used(movement: Any, words: str) -> None:
     with pytest.raises(InvalidBoard, match="movement") as caught:
         Board("b", movement=movement)
     assert words in str(caught.value)
+
+
+async def test_where_players_stood_in_another_order_is_forgotten(run: Open) -> None:
+    """A board that is turned, or reset, has another ranking: nobody has moved against the one of before."""
+    async with run(operator="last", movement="1h") as here:
+        await here.submit(("ann", 50), ("bob", 40), ("cid", 30))
+        await take(here)
+        here.clock.now += HOUR
+        await here.lb.admin.change_board(here.name, {"order": "asc"}, confirm=True)
+        assert await here.moved() == {"cid": 0, "bob": 0, "ann": 0}
+        assert await take(here) == 1
+        here.clock.now += HOUR
+        await here.lb.admin.reset(here.name)
+        here.clock.now += MINUTE
+        await here.submit(("ann", 1), ("cid", 2))
+        assert await here.moved() == {"ann": 0, "cid": 0}
