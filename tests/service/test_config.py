@@ -31,7 +31,7 @@ COMMANDS = [
 ]
 COMMANDS += ["import", "export", "migrate", "events", "version", "keeper", "keeper status", "keeper run-once", "revise"]
 COMMANDS += ["windows", "snapshots", "history", "as-of", "export-events", "reset"]
-COMMANDS += ["keys create", "keys list", "keys revoke", "keys rotate"]
+COMMANDS += ["keys create", "keys list", "keys revoke", "keys rotate", "remove", "void", "voids", "undo", "audit list", "audit verify"]
 
 
 def configured(directory: Path, text: str) -> str:
@@ -120,11 +120,11 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_no_command_is_left_out(tmp_path: Path) -> None:
-    shown = [run(*group, "--help", cwd=tmp_path).stdout for group in ([], ["boards"], ["keeper"], ["keys"])]
+    shown = [run(*group, "--help", cwd=tmp_path).stdout for group in ([], ["boards"], ["keeper"], ["keys"], ["audit"])]
     names = [re.findall(r"^  ([a-z-]+) ", text.partition("Commands:")[2], re.MULTILINE) for text in shown]
     found = {*names[0], *(f"boards {name}" for name in names[1]), *(f"keeper {name}" for name in names[2])}
-    found |= {f"keys {name}" for name in names[3]}
-    assert found == {*COMMANDS, "boards", "keys"}
+    found |= {f"keys {name}" for name in names[3]} | {f"audit {name}" for name in names[4]}
+    assert found == {*COMMANDS, "boards", "keys", "audit"}
 
 
 def test_the_demo_configuration_is_right() -> None:

@@ -95,7 +95,13 @@ class Request:
     async def read(self, world: World) -> None:
         """Look at the player through some process. A strong board shows at least what was ranked before, or nothing at all."""
         ranked = any(receipt.pending is not True for receipt in self.receipts)
-        if not ranked or self.board.consistency != "strong" or self.board.operator != "best" or not (living := world.living()):
+        if (
+            not ranked
+            or world.is_moderated
+            or self.board.consistency != "strong"
+            or self.board.operator != "best"
+            or not (living := world.living())
+        ):
             return
         process = world.dice.choice(living)
         try:

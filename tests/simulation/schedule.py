@@ -84,6 +84,7 @@ async def _schedule(world: World, restoring: Random | None, judging: Random | No
     if restoring is not None:
         around.append(world.loop.create_task(_restore(world, restoring)))
     if judging is not None:
+        world.is_moderated = True
         around.append(world.loop.create_task(moderate(world, judging)))
     await asyncio.gather(*[client.run(world.dice.choice((3, 6, 12))) for client in clients])
     for task in around:

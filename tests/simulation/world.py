@@ -46,6 +46,8 @@ class World:
         self.crashes = 0
         #: How often an older ledger has come back, and when it did so last.
         self.restores = 0
+        #: Whether a moderator may void what was acknowledged.
+        self.is_moderated = False
         self.restored = float("-inf")
         #: The games that were recorded under each board, writer and number, whatever became of them.
         self.identities: dict[tuple[int, int, int], set[str | None]] = {}

@@ -11,7 +11,7 @@ from keepscore.domain.nouns import counted
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="The audit: list who did what, and verify that nobody has changed that.")
+app = typer.Typer(no_args_is_help=True, help="The audit: list who did what, and verify it.")
 
 
 @app.command("list")

@@ -64,11 +64,11 @@ def events(
         return print_json(found)
     rows = [(answer.board, event) for answer in found for event in answer.events]
     scoped = any(event.scope is not None for _, event in rows)
-    table = new_table("received", "at", "board", "kind", "amount", "segments", *(["counts in"] if scoped else []), "game", "writer/n")
+    table = new_table("received", "at", "board", "kind", "amount", "segments", *(["counts in"] if scoped else []), "game", "event")
     for name, event in sorted(rows, key=lambda row: _key(row[1]), reverse=True):
         segments = " ".join(f"{key}:{value}" for key, value in (event.segments or {}).items()) or None
         scope = None if event.scope is None else " ".join([*event.scope.windows, event.scope.segment or ""]).rstrip()
-        cells = [event.received, event.at, name, event.kind, event.amount, segments, scope, event.game_id, f"{event.writer}/{event.n}"]
+        cells = [event.received, event.at, name, event.kind, event.amount, segments, scope, event.game_id, f"{event.writer}-{event.n}"]
         if not scoped:
             del cells[6]
         table.add_row(*map(cell, cells))

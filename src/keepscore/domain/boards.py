@@ -37,7 +37,7 @@ from keepscore.domain.decay import HalfLife
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity
 from keepscore.domain.rollups import Rollup
-from keepscore.domain.rules import Limits, Rules, limits_of
+from keepscore.domain.rules import RuleLimits, Rules, limits_of
 from keepscore.errors import InvalidBoard, InvalidScore
 
 __all__ = [
@@ -255,7 +255,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         return None if self.decay is None else HalfLife(duration_ms(self.decay.half_life))
 
     @cached_property
-    def limits(self) -> Limits | None:
+    def limits(self) -> RuleLimits | None:
         """The rules, ready to be checked."""
         return None if self.rules is None else checked(self, "rules", self.rules, partial(limits_of, self))
 

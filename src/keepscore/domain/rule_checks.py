@@ -1,7 +1,7 @@
 """Whether a submission breaks a rule of its board. Pure.
 
-What a player has sent before comes as a `Past`, in the order in which the ledger took it, and every submission that is accepted is added
-to it: so two in one group see each other. Times are those at which the service got a submission, which no client can choose.
+What a player has sent before comes as a `RulePast`, in the order in which the ledger took it. Every submission that is accepted is added
+to it, so two in one group see each other. Times are those at which the service got a submission, which no client can choose.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from keepscore.domain.board_checks import brief
 from keepscore.domain.boards import Board
 from keepscore.domain.inactivity import is_loss
 from keepscore.domain.plays import Play
-from keepscore.domain.rules import Limit, Limits
+from keepscore.domain.rules import Limit, RuleLimits
 from keepscore.domain.scoring import Event, Kind, State
 from keepscore.domain.verdicts import VERDICTS, that_count
 from keepscore.domain.windows import Span, span_at
 from keepscore.errors import GameCounted, KeepscoreError, RuleBroken
 
-__all__ = ["Facts", "Past", "attempts_since", "broken"]
+__all__ = ["Facts", "RulePast", "attempts_since", "broken"]
 
 
 class Facts(NamedTuple):
@@ -70,7 +70,7 @@ class Tally:
         return self._sums[-1] - self._sums[bisect_left(self._moments, moment)]
 
 
-class Past:
+class RulePast:
     """What a player has sent to a board, as far as its rules go."""
 
     def __init__(self, board: Board, events: Iterable[Event] = (), opened: Mapping[tuple[str, str], State] | None = None) -> None:
@@ -175,7 +175,7 @@ class Past:
         return sum(own, 0 if opened is None else opened.score)
 
 
-def broken(board: Board, limits: Limits, facts: Facts, past: Past) -> KeepscoreError | None:
+def broken(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> KeepscoreError | None:
     """Return the error that names the first rule that a submission breaks, its limit and the value; None where it breaks none."""
     return (
         _too_many(board, "max_attempts", "attempts", limits.attempts, facts, [past.taken, past.refused])
@@ -186,7 +186,7 @@ def broken(board: Board, limits: Limits, facts: Facts, past: Past) -> KeepscoreE
     )
 
 
-def attempts_since(board: Board, limits: Limits, now: int) -> int | None:
+def attempts_since(board: Board, limits: RuleLimits, now: int) -> int | None:
     """Return from when on refused attempts matter; None: they do not."""
     return min((_start(board, limit, now) for limit in limits.attempts), default=None)
 
@@ -209,7 +209,7 @@ def _too_many(board: Board, rule: str, what: str, limits: tuple[Limit, ...], fac
     return None
 
 
-def _of_the_play(board: Board, limits: Limits, facts: Facts) -> RuleBroken | None:
+def _of_the_play(board: Board, limits: RuleLimits, facts: Facts) -> RuleBroken | None:
     play = facts.play
     if limits.builds:
         patterns = ", ".join(limits.builds)
@@ -230,7 +230,7 @@ def _of_the_play(board: Board, limits: Limits, facts: Facts) -> RuleBroken | Non
     return None
 
 
-def _of_the_game(board: Board, limits: Limits, facts: Facts, past: Past) -> KeepscoreError | None:
+def _of_the_game(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> KeepscoreError | None:
     if not limits.once_a_game:
         return None
     if facts.game_id is None:
@@ -240,7 +240,7 @@ def _of_the_game(board: Board, limits: Limits, facts: Facts, past: Past) -> Keep
     return None
 
 
-def _too_steep(board: Board, limits: Limits, facts: Facts, past: Past) -> RuleBroken | None:
+def _too_steep(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> RuleBroken | None:
     rise = past.rise(facts) if limits.increase else 0
     for limit in limits.increase if rise > 0 else ():
         value, time = rise, ""

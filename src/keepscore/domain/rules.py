@@ -20,7 +20,7 @@ from keepscore.errors import InvalidScore
 if TYPE_CHECKING:
     from keepscore.domain.boards import Board
 
-__all__ = ["Limit", "Limits", "Rules", "limits_of", "rules_from"]
+__all__ = ["Limit", "RuleLimits", "Rules", "limits_of", "rules_from"]
 
 #: The shortest time that a rule counts in (milliseconds).
 MIN_TIME_MS = 1000
@@ -57,7 +57,7 @@ class Limit(NamedTuple):
     window: str | None = None
 
 
-class Limits(NamedTuple):
+class RuleLimits(NamedTuple):
     """The rules of a board, ready to be checked. Numbers are as stored."""
 
     increase: tuple[Limit, ...]
@@ -96,7 +96,7 @@ def rules_from(data: Any) -> Rules | None:
     return None if found == Rules() else found
 
 
-def limits_of(board: Board, rules: Rules) -> Limits:
+def limits_of(board: Board, rules: Rules) -> RuleLimits:
     """Return what rules say on a board, or raise a ValueError that says what is wrong with them."""
     increases = tuple(_increase(board, value) for value in _listed(rules.max_increase))
     if increases and board.operator == "first":
@@ -109,7 +109,7 @@ def limits_of(board: Board, rules: Rules) -> Limits:
     if rate is not None and not 0 < rate < float("inf"):
         raise ValueError("score_per_second: a number above 0")
     per_second = None if rate is None else Fraction(repr(rate)) * 10**board.decimals
-    return Limits(increases, submissions, attempts, per_second, "game_id" in rules.require, tuple(rules.builds))
+    return RuleLimits(increases, submissions, attempts, per_second, "game_id" in rules.require, tuple(rules.builds))
 
 
 def _listed(value: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from keepscore.caches import ByteCache
 from keepscore.domain.boards import Board
-from keepscore.domain.rule_checks import Facts, Past
+from keepscore.domain.rule_checks import Facts, RulePast
 from keepscore.domain.scoring import Event
 from keepscore.storage.ledgers.base import Ledger
 
@@ -29,9 +29,9 @@ class RememberedPasts:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._pasts: ByteCache[Whose, Past] = ByteCache(MAX_BYTES)
+        self._pasts: ByteCache[Whose, RulePast] = ByteCache(MAX_BYTES)
         #: Those that the group is judged by which is about to be recorded, and what it adds to each.
-        self._judged: dict[Whose, tuple[Past, list[Facts]]] = {}
+        self._judged: dict[Whose, tuple[RulePast, list[Facts]]] = {}
         self._incarnation = ledger.identity.incarnation
 
     @property
@@ -39,7 +39,7 @@ class RememberedPasts:
         """Whether there is nothing to forget."""
         return not self._pasts and not self._judged
 
-    def take(self, board_id: int, board: Board, players: Iterable[str]) -> dict[str, Past]:
+    def take(self, board_id: int, board: Board, players: Iterable[str]) -> dict[str, RulePast]:
         """Return what is remembered of some players by this definition of a board. It is forgotten unless it comes back (`judged`)."""
         if self._incarnation != self._ledger.identity.incarnation:
             self._pasts, self._incarnation = ByteCache(MAX_BYTES), self._ledger.identity.incarnation
@@ -52,7 +52,7 @@ class RememberedPasts:
                     found[player] = past
         return found
 
-    def judged(self, pasts: Mapping[Whose, tuple[Past, list[Facts]]]) -> None:
+    def judged(self, pasts: Mapping[Whose, tuple[RulePast, list[Facts]]]) -> None:
         """Take note of what a group adds to the pasts of its players, if it is recorded."""
         self._judged = dict(pasts)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from keepscore.domain.rule_checks import Facts, Past, attempts_since, broken
-from keepscore.domain.rules import Limits
+from keepscore.domain.rule_checks import Facts, RulePast, attempts_since, broken
+from keepscore.domain.rules import RuleLimits
 from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError, RuleBroken
 from keepscore.fairplay.remembered import RememberedPasts
@@ -54,14 +54,14 @@ class BoardRules:
         boards = {submission.live.id: submission.live for submission in submissions}
         for submission in submissions:
             players.setdefault(submission.live.id, {})[submission.player] = None
-        pasts: dict[tuple[int, str], Past] = {}
+        pasts: dict[tuple[int, str], RulePast] = {}
         for board_id, whose in players.items():
             live = boards[board_id]
             known = {} if remembered is None else remembered.take(board_id, live.board, whose)
             unknown = [player for player in whose if player not in known]
             known |= await self._pasts(live, unknown, submissions[0].received) if unknown else {}
             pasts |= {(board_id, player): past for player, past in known.items()}
-        judged: dict[tuple[int, str], tuple[Past, list[Facts]]] = {}
+        judged: dict[tuple[int, str], tuple[RulePast, list[Facts]]] = {}
         found: dict[int, KeepscoreError] = {}
         turns = Turns()
         for place, submission in enumerate(submissions):
@@ -92,18 +92,18 @@ class BoardRules:
         if counted:
             await self._ledger.attempts.add([Attempt(one.live.id, one.player, one.received, 1) for one in counted])
 
-    async def _pasts(self, live: LiveBoard, players: list[str], now: int) -> dict[str, Past]:
+    async def _pasts(self, live: LiveBoard, players: list[str], now: int) -> dict[str, RulePast]:
         """Return what players have sent to a board. O(events of the players)."""
         board, limits = live.board, live.limits
         if limits is None or not limits.needs_events:
-            return {player: Past(board) for player in players}
+            return {player: RulePast(board) for player in players}
         if limits.increase:
             found = {
-                player: Past(board, past.events, {(r.window, r.window_id): state for r, state in past.states.items() if not r.segment})
+                player: RulePast(board, past.events, {(r.window, r.window_id): state for r, state in past.states.items() if not r.segment})
                 for player, past in (await pasts_of(self._ledger, live, players)).items()
             }
         else:
-            found = {player: Past(board, events) for player, events in (await self._ledger.events.of_players(live.id, players)).items()}
+            found = {player: RulePast(board, events) for player, events in (await self._ledger.events.of_players(live.id, players)).items()}
         since = attempts_since(board, limits, now)
         if since is not None:
             for attempt in await self._ledger.attempts.of_players(live.id, players, since):
@@ -111,7 +111,7 @@ class BoardRules:
         return found
 
 
-def _is_counted(limits: Limits, error: KeepscoreError) -> bool:
+def _is_counted(limits: RuleLimits, error: KeepscoreError) -> bool:
     """Return whether a refused attempt counts: all but those beyond the most attempts, so that nobody fills the ledger with them."""
     return bool(limits.attempts) and not (isinstance(error, RuleBroken) and error.rule == "max_attempts")
 

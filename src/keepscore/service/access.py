@@ -23,14 +23,14 @@ from keepscore.service.http.messages import AsgiReceive
 from keepscore.service.http.table import Endpoint
 from keepscore.service.routes.bodies import BatchBody, LookupBody
 
-__all__ = ["AccessParts", "BoardRules", "access_link", "with_body_checks"]
+__all__ = ["AccessParts", "AccessRules", "access_link", "with_body_checks"]
 
 _SIGNED = SCHEME.encode()
 #: The scopes of routes that do what the audit notes.
 _AUDITED = ("moderate", "admin")
 
 
-class BoardRules:
+class AccessRules:
     """What the definitions of boards say of who may use them."""
 
     def __init__(self, catalog: Catalog) -> None:
@@ -64,7 +64,7 @@ class AccessParts(NamedTuple):
 
     gate: Gate
     limits: RateLimits
-    rules: BoardRules
+    rules: AccessRules
     default_board: str
     #: Takes up boards that other processes have defined.
     refresh: Callable[[], Awaitable[object]]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from keepscore.domain.results.standings import encode
 from keepscore.leaderboards import Leaderboards
-from keepscore.service.access import AccessParts, BoardRules, access_link, with_body_checks
+from keepscore.service.access import AccessParts, AccessRules, access_link, with_body_checks
 from keepscore.service.guards import Guards, no_guards
 from keepscore.service.http.deadlines import Deadlines
 from keepscore.service.http.layer import BODY_SECONDS, Answer, AnyQuery, App, NoBody, Request, Route, Text
@@ -71,7 +71,7 @@ def make_app(
     `guards` say who may do what, and how much; without them, everybody may do everything.
     """
     gate, limits = guards or no_guards(leaderboards)
-    rules, deadlines = BoardRules(leaderboards.runtime.catalog), Deadlines(options.body_seconds)
+    rules, deadlines = AccessRules(leaderboards.runtime.catalog), Deadlines(options.body_seconds)
     access = AccessParts(gate, limits, rules, default_board, leaderboards.admin.refresh, deadlines)
     pages = PageCache(leaderboards.runtime.reader, access.is_private, options.cache_bytes)
     api = Api(leaderboards, pages)

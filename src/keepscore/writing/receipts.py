@@ -195,9 +195,11 @@ def pending_receipt(plan: Plan) -> Receipt:
     return receipt
 
 
-def _given(plan: Plan) -> Score:
-    """Return the score or amount that was submitted, as it is when it comes."""
+def _given(plan: Plan) -> Score | None:
+    """Return the score that was submitted, as it is when it comes; None for an amount, which is not the score that it makes."""
     live, given = plan.boards[0], plan.submission
+    if given.kind == "increment":
+        return None
     return live.shown_at(given.received)(given.amount if live.half_life is None else live.half_life.level(given.amount, given.at))
 
 

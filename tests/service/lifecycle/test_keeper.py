@@ -54,6 +54,7 @@ def test_status_and_run_once(tmp_path: Path) -> None:
             "forget keys",
             "prepare",
             "drop events",
+            "finish voids",
             "verify",
         }
         shown = run("keeper", "status", "--url", service.url, cwd=tmp_path)

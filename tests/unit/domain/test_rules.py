@@ -8,7 +8,7 @@ from keepscore import Board
 from keepscore.domain.board_changes import consequences
 from keepscore.domain.boards import board_from_dict
 from keepscore.domain.plays import Play
-from keepscore.domain.rule_checks import Facts, Past, Tally, attempts_since, broken
+from keepscore.domain.rule_checks import Facts, RulePast, Tally, attempts_since, broken
 from keepscore.domain.scoring import Event, Scope, State
 from keepscore.domain.verdicts import verdict_on
 from keepscore.domain.windows import span_at
@@ -35,7 +35,7 @@ class Sender:
     """Sends to a board as a group does: what is accepted is taken."""
 
     def __init__(self, board, events=()):
-        self.board, self.past = board, Past(board, events)
+        self.board, self.past = board, RulePast(board, events)
 
     def send(self, kind, amount, received=NOON, **fields):
         facts = Facts(kind, amount, fields.pop("at", received), received, **fields)
@@ -167,13 +167,13 @@ def test_times_that_clients_give_do_not_matter():
 def test_the_past_comes_from_events_that_count():
     board = ruled("best", max_increase="100/1h", max_submissions="3/1h")
     events = [event(1, "score", 1000), event(2, "score", 1100), event(3, "score", 1090)]
-    assert error(board, Past(board, events), "score", 1).rule == "max_submissions"
+    assert error(board, RulePast(board, events), "score", 1).rule == "max_submissions"
     voided = [*events, event(4, "void", 0, game_id="v_1", metadata=verdict_on(events[1]))]
     for order in itertools.permutations(voided):
-        assert error(board, Past(board, order), "score", 1100) is None
-        assert error(board, Past(board, order), "score", 1101).value == 101
+        assert error(board, RulePast(board, order), "score", 1100) is None
+        assert error(board, RulePast(board, order), "score", 1101).value == 101
     restored = [*voided, event(5, "restore", 0, game_id="v_1", metadata=verdict_on(events[1]))]
-    assert error(board, Past(board, restored), "score", 1).rule == "max_submissions"
+    assert error(board, RulePast(board, restored), "score", 1).rule == "max_submissions"
 
 
 def test_corrections_are_compared_with_the_sum_of_their_window():
@@ -184,19 +184,19 @@ def test_corrections_are_compared_with_the_sum_of_their_window():
     assert sender.send("score", 22, span=day, windows=("daily",)) is None
     assert sender.send("score", 33, span=day, windows=("daily",)) == ("max_increase", "10", 11)
     assert sender.send("score", 517, span=ever, windows=("all_time",)) is None
-    opened = Past(board, [], {("daily", day.id): State(100, NOON)})
+    opened = RulePast(board, [], {("daily", day.id): State(100, NOON)})
     assert error(board, opened, "score", 111, span=day).value == 11
 
 
 def test_amounts_on_a_best_board_are_recorded_as_scores_in_parts():
     board = ruled("best", {"windows": ["daily", "all_time"], "increments": True}, max_increase="100/1h", max_submissions="2/1h")
     parts = [event(2, "raise", 60, scope=Scope(("daily",))), event(3, "raise", 1060, scope=Scope(("all_time",)))]
-    past = Past(board, [event(1, "score", 1000, NOON - 2 * DAY), *parts])
+    past = RulePast(board, [event(1, "score", 1000, NOON - 2 * DAY), *parts])
     assert past.taken.since(NOON) == 1
     assert error(board, past, "increment", 41).value == 101
     assert error(board, past, "increment", 40) is None
     again = [event(4, "raise", 100, scope=Scope(("daily",))), event(5, "raise", 1100, scope=Scope(("all_time",)))]
-    past = Past(board, [event(1, "score", 1000, NOON - 2 * DAY), *parts, *again])
+    past = RulePast(board, [event(1, "score", 1000, NOON - 2 * DAY), *parts, *again])
     assert (past.taken.since(NOON), past.gains.since(NOON)) == (2, 100)
 
 
@@ -211,15 +211,15 @@ def test_amounts_on_a_best_board_within_a_group():
 def test_dropped_events_have_left_their_states():
     board = ruled("best", {"windows": ["daily", "all_time"]}, max_increase=10)
     opened = {("all_time", "all_time"): State(90, NOON - DAY), ("daily", "2026-11-15"): State(50, NOON)}
-    assert error(board, Past(board, [], opened), "score", 101).value == 11
+    assert error(board, RulePast(board, [], opened), "score", 101).value == 11
     last = ruled("last", {"windows": ["daily", "all_time"]}, max_increase=10)
-    assert error(last, Past(last, [], opened), "score", 61).value == 11
+    assert error(last, RulePast(last, [], opened), "score", 61).value == 11
 
 
 def test_losses_are_nobodys_submissions():
     inactivity = {"after": "14d", "lose": 25, "every": "7d"}
     board = ruled("last", {"inactivity": inactivity}, max_increase=10, max_submissions={"all_time": 2})
-    past = Past(board, [event(1, "score", 1000), event(2, "increment", -25, game_id="inactivity:1")])
+    past = RulePast(board, [event(1, "score", 1000), event(2, "increment", -25, game_id="inactivity:1")])
     assert error(board, past, "score", 985) is None
     assert error(board, past, "score", 986).value == 11
 
@@ -249,7 +249,7 @@ def test_between_two_seasons_nothing_is_counted():
 
 def test_attempts_are_those_that_were_accepted_or_refused():
     board = ruled("sum", max_attempts="3/1h")
-    past = Past(board, [event(1, "increment", 1)])
+    past = RulePast(board, [event(1, "increment", 1)])
     past.refused.add(NOON - HOUR, 5)
     past.refused.add(NOON - 1, 2)
     assert error(board, past, "increment", 1).value == 4
@@ -274,7 +274,7 @@ def test_a_tally_is_the_sum_of_what_it_got():
 )
 def test_scores_are_plausible_for_their_time(amount, ms, is_broken):
     board = ruled("sum", score_per_second=2.5)
-    found = error(board, Past(board), "increment", amount, play=Play("p", NOON - ms, None))
+    found = error(board, RulePast(board), "increment", amount, play=Play("p", NOON - ms, None))
     assert (found is not None) == is_broken
     if is_broken:
         assert (found.rule, found.limit, found.value) == ("score_per_second", "2.5", amount)
@@ -282,16 +282,16 @@ def test_scores_are_plausible_for_their_time(amount, ms, is_broken):
 
 def test_what_needs_a_play_says_so():
     board = ruled(score_per_second=5)
-    assert "no play_token was sent" in str(error(board, Past(board), "score", 1))
+    assert "no play_token was sent" in str(error(board, RulePast(board), "score", 1))
     board = ruled(builds=["1.4.*", "2.?"])
-    assert "no play_token was sent" in str(error(board, Past(board), "score", 1))
-    assert "begun without a build" in str(error(board, Past(board), "score", 1, play=Play("p", NOON, None)))
+    assert "no play_token was sent" in str(error(board, RulePast(board), "score", 1))
+    assert "begun without a build" in str(error(board, RulePast(board), "score", 1, play=Play("p", NOON, None)))
 
 
 @pytest.mark.parametrize(("build", "is_taken"), [("1.4.2", True), ("2.0", True), ("1.40", False), ("1.5.0", False), ("2.10", False)])
 def test_builds(build, is_taken):
     board = ruled(builds=["1.4.*", "2.?"])
-    found = error(board, Past(board), "score", 1, play=Play("p", NOON, build))
+    found = error(board, RulePast(board), "score", 1, play=Play("p", NOON, build))
     assert (found is None) == is_taken
     if not is_taken:
         assert (found.limit, found.value) == ("1.4.*, 2.?", build)
@@ -300,7 +300,7 @@ def test_builds(build, is_taken):
 def test_a_game_counts_once_also_when_it_was_voided():
     board = ruled(require=["game_id"])
     played = event(1, "score", 5, game_id="g1")
-    past = Past(board, [played, event(2, "void", 0, game_id="v_1", metadata=verdict_on(played))])
+    past = RulePast(board, [played, event(2, "void", 0, game_id="v_1", metadata=verdict_on(played))])
     assert isinstance(error(board, past, "score", 1), RuleBroken)
     assert isinstance(error(board, past, "score", 1, game_id="g1"), GameCounted)
     # The id of a void is no game.
@@ -309,6 +309,6 @@ def test_a_game_counts_once_also_when_it_was_voided():
 
 def test_the_message_names_rule_limit_and_value():
     board = ruled("sum", max_increase="100/1h")
-    found = error(board, Past(board), "increment", 130)
+    found = error(board, RulePast(board), "increment", 130)
     assert found.type == "urn:keepscore:rule-broken"
     assert str(found) == "max_increase = 100/1h of board 'b' is broken: the player's score would get better by 130 in that time"

@@ -81,7 +81,8 @@ class WindowReceipt(Result, gc=False):
     """What a submission did in one window."""
 
     id: str
-    score: Score
+    #: Null for an amount that is not ranked yet.
+    score: Score | None
     rank: int | None
     previous_rank: int | None
     rank_change: int | None
@@ -100,7 +101,8 @@ class Receipt(Result, gc=False):
 
     board: str
     player_id: str
-    score: Score
+    #: Null for an amount that is not ranked yet.
+    score: Score | None
     updated: bool
     rank: int | None
     previous_rank: int | None

@@ -357,11 +357,9 @@ class Compat:
 
 def _updated(body: ScoreUpdate | ScoreIncrement, receipt: Receipt) -> Updated:
     told = receipt.replayed, receipt.pending, receipt.spooled, receipt.approximate, receipt.error
-    is_pending = receipt.pending is True
-    # What is only recorded has not changed the score yet, and an amount alone says nothing of it.
-    score = None if is_pending and isinstance(body, ScoreIncrement) else receipt.score
-    updated = False if not receipt.updated and not is_pending else UNSET
-    return Updated(body.player_id, score, receipt.rank, receipt.rank_change, receipt.percentile, updated, *told)
+    # What is only recorded has not changed the score yet.
+    updated = False if not receipt.updated and receipt.pending is not True else UNSET
+    return Updated(body.player_id, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile, updated, *told)
 
 
 def _told(found: Top | PlayerPlace | Around, answer: Read) -> Read:

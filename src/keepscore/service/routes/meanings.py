@@ -58,6 +58,8 @@ FIELD_MEANINGS = {
     # Submissions.
     "player_id": "The player's id: 1 to 128 bytes, any script.",
     "score": "The score, with at most as many decimals as the board has.",
+    "Receipt.score": "The score; null for an amount that is not ranked yet.",
+    "WindowReceipt.score": "The score; null for an amount that is not ranked yet.",
     "amount": "The amount to add, on `sum` and `last` boards, and on `best` boards with `increments`.",
     "RecordedEvent.amount": "The score or amount.",
     "BoardEvent.amount": "The score or amount.",
