@@ -11,20 +11,20 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from heapq import merge
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from keepscore.caches import ByteCache
 from keepscore.domain.boards import RankKind
-from keepscore.domain.ordering import KeyCodec, Numbering
+from keepscore.domain.ordering import KeyCodec, Numbering, Place
 from keepscore.domain.results.standings import Standing
 from keepscore.domain.windows import span_at, span_of
 from keepscore.errors import EngineUnavailable, LedgerUnavailable
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.partial_rankings import count_players, rankings_of
 from keepscore.reading.archive import Past, past_for
-from keepscore.storage.engines.base import Ranking, RankingEngine, Rankings
+from keepscore.storage.engines.base import Ranking, RankingEngine
 from keepscore.storage.ledgers.archives import Archive, Archived
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.slots import Slot
@@ -43,13 +43,28 @@ CHUNK_ROWS = 1000
 SCANS = 3
 
 
+class PlacesSource(Protocol):
+    """Whatever says where players stood."""
+
+    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
+        """Return the places of some players."""
+
+
 class Baseline(NamedTuple):
     """Where players stood."""
 
-    source: Rankings
+    source: PlacesSource
     ranking: Ranking
     #: Whether it has everybody: whoever is not in it is new.
     complete: bool
+
+
+class _Nobody:
+    """The ranking before one that a reset began: everybody is new."""
+
+    async def places(self, ranking: Ranking, players: Sequence[str], wanted: RankKind | None = None) -> list[Place | None]:
+        """Return that no player was there."""
+        return [None] * len(players)
 
 
 class Movement:
@@ -93,12 +108,15 @@ class Movement:
         found = await self._ledger.archives.find(live.id, ranking.window, ranking.window_id, "baseline")
         taken = sorted((archive.taken, archive) for archive in found if archive.slot.segment == ranking.segment)
         if not taken:
-            return None
+            is_reset = span_of(live.board, ranking.window, ranking.window_id).start in live.board.cuts
+            return Baseline(_Nobody(), ranking, complete=True) if is_reset else None
         _, archive = max((one for one in taken if one[0] <= moment), default=taken[-1])
         return Baseline(Past(self._ledger, live.board, archive), ranking, archive.kept == archive.players)
 
     async def _window_before(self, live: LiveBoard, ranking: Ranking) -> Baseline | None:
         start = span_of(live.board, ranking.window, ranking.window_id).start
+        if start in live.board.cuts:
+            return Baseline(_Nobody(), ranking, complete=True)
         span = span_at(live.board, ranking.window, start - 1)
         if span is None or span.id == ranking.window_id:
             return None

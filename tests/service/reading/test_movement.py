@@ -205,4 +205,14 @@ async def test_where_players_stood_in_another_order_is_forgotten(run: Open) -> N
         await here.lb.admin.reset(here.name)
         here.clock.now += MINUTE
         await here.submit(("ann", 1), ("cid", 2))
-        assert await here.moved() == {"ann": 0, "cid": 0}
+        assert await here.moved() == {"ann": "new", "cid": "new"}
+
+
+async def test_after_a_reset_everybody_is_new_whatever_the_version_before_showed(run: Open) -> None:
+    async with run(operator="last", movement="previous_window", windows=["daily"]) as here:
+        await here.submit(("ann", 50), ("bob", 40))
+        here.clock.now += MINUTE
+        await here.lb.admin.reset(here.name)
+        here.clock.now += MINUTE
+        await here.submit(("ann", 1), ("bob", 2))
+        assert await here.moved() == {"bob": "new", "ann": "new"}
