@@ -27,7 +27,7 @@ from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifecycle.definitions import Definitions
 from keepscore.lifecycle.jobs.checkpoints import Checkpoints
-from keepscore.lifecycle.jobs.upkeep import CatchingUp
+from keepscore.lifecycle.jobs.refreshing import CatchingUp
 from keepscore.lifecycle.keeper import Keeper
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.readiness import Readiness

@@ -13,8 +13,8 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from keepscore.cli.bringing import ImportTarget, bring_file, compare
 from keepscore.cli.completion import complete_board
+from keepscore.cli.importing import ImportTarget, bring_file, compare
 from keepscore.cli.members import Decoding
 from keepscore.cli.migration import MigrationRequest, Moved, bad_members, import_sets
 from keepscore.cli.options import Config, Json, Url, Yes, cell, err, new_table, out, print_json, reach

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from keepscore.cli.bringing import ImportTarget
+from keepscore.cli.importing import ImportTarget
 from keepscore.cli.members import BadMember, entries_of
 from keepscore.cli.migration import MigrationRequest, MovedSet, label_of
 from keepscore.cli.options import AnyLeaderboards

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from keepscore.cli.bringing import ImportTarget
+from keepscore.cli.importing import ImportTarget
 from keepscore.cli.ledger_alone import defined, ledger_alone
 from keepscore.cli.members import BadMember, Decoding, Members, bring, compare, entries_of
 from keepscore.cli.options import at_service, reach

@@ -28,12 +28,12 @@ from keepscore.lifecycle.jobs.housekeeping import ExpiredKeys, Partitions
 from keepscore.lifecycle.jobs.inactivity import InactivityLosses
 from keepscore.lifecycle.jobs.older_ledger import Comparing
 from keepscore.lifecycle.jobs.pruning import Pruning
+from keepscore.lifecycle.jobs.refreshing import Expiry, Refreshing, Rotating
 from keepscore.lifecycle.jobs.retention import Retention
 from keepscore.lifecycle.jobs.retiring import Retiring
 from keepscore.lifecycle.jobs.revising import RevisionRequest, revise_window
 from keepscore.lifecycle.jobs.snapshots import ScheduledSnapshots
 from keepscore.lifecycle.jobs.spot_check import SpotCheck
-from keepscore.lifecycle.jobs.upkeep import Expiry, Refreshing, Rotating
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.reading.names import Names

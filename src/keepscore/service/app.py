@@ -20,11 +20,11 @@ from keepscore.service.routes.audit import AuditRoutes
 from keepscore.service.routes.board_table import board_routes
 from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
+from keepscore.service.routes.history import PastApi
 from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
 from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
-from keepscore.service.routes.past import PastApi
 from keepscore.service.routes.ranking_table import ranking_routes
 from keepscore.service.routes.resets import ResetRoutes
 from keepscore.service.shares import Shares

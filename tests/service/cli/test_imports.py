@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from keepscore.cli.bringing import ImportTarget, bring_file
+from keepscore.cli.importing import ImportTarget, bring_file
 from keepscore.cli.options import reach
 from keepscore.client import SyncClient
 from keepscore.errors import AnswerLost

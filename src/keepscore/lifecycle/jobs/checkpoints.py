@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from keepscore.domain.nouns import counted
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
-from keepscore.lifecycle.jobs.upkeep import CatchingUp
+from keepscore.lifecycle.jobs.refreshing import CatchingUp
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.load import fold_for_checkpoint
