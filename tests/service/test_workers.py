@@ -163,7 +163,8 @@ def test_a_board_is_defined_again_through_another_worker(service: Service) -> No
     """Whoever is asked knows what the others have just done."""
     service.define("again", operator="sum")
     for number in range(8):
-        assert call(service.url, "POST", "/v1/boards/again/increments", {"player_id": "alice", "amount": 5}).body["score"] == 5, number
+        answer = call(service.url, "POST", "/v1/boards/again/increments", {"player_id": "alice", "amount": 5})
+        assert (answer.status, answer.body["score"]) == (200, 5), (number, answer)
         assert call(service.url, "DELETE", "/v1/boards/again").status == 204, number
         assert call(service.url, "PUT", "/v1/boards/again", {"operator": "sum"}).status == 201, number
 

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable
+from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, UnknownBoard
 from keepscore.storage.feeds.base import Feed
 from keepscore.writing.applier import Applied, Applier
 from keepscore.writing.groups import Group, PendingRequest, fail, split_needs_restate, unknown_outcome
@@ -201,6 +201,9 @@ class Writer:
             error = next((failed[board] for board in boards if board in failed), None)
             if error is None:
                 left.append(request)
+            elif all(isinstance(failed.get(board), UnknownBoard) for board in boards):
+                # What is recorded of a board that is gone counts nowhere.
+                request.settle(error)
             elif group.spooled:
                 is_unknown = isinstance(error, EngineUnavailable) and not error.nothing_kept
                 request.settle(unknown_outcome(error) if is_unknown else error)

@@ -233,7 +233,7 @@ async def test_a_wrong_level_is_found_and_told_as_a_score(run: Open) -> None:
         assert difference.engine.startswith("200 (level ")
 
 
-async def test_what_is_recorded_and_not_ranked_yet_is_told_as_it_is_worth(run: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_amount_that_is_recorded_and_not_ranked_yet_has_no_score(run: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(batches: object) -> None:
         raise EngineUnavailable("the engine is away")
 
@@ -242,7 +242,7 @@ async def test_what_is_recorded_and_not_ranked_yet_is_told_as_it_is_worth(run: O
         with monkeypatch.context() as broken:
             broken.setattr(service.lb.runtime.engine, "apply", away)
             receipt = await send(202, at="2026-11-08T12:00:00Z")
-        assert (receipt["score"], receipt["rank"], receipt["pending"]) == (50, None, True)
+        assert (receipt["score"], receipt["rank"], receipt["pending"]) == (None, None, True)
         assert (await send())["score"] == 150
 
 

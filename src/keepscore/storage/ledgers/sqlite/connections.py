@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -171,7 +172,7 @@ class SqliteConnections(Identity):
         except BaseException:
             connection.close()
             raise
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_write_ahead_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
@@ -200,6 +201,19 @@ class SqliteConnections(Identity):
         """Leave an address for those who find the file in use."""
         if self._lock is not None:
             self._lock.write(url)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch a file to the write-ahead log. SQLite does not wait by itself where others have just begun with a new file."""
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as exc:
+            if "locked" not in str(exc) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
 
 
 def transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
