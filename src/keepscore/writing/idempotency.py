@@ -306,5 +306,9 @@ class Retries:
 
     async def first_answer(self, claim: Claim, batch: bool) -> Receipt | BatchReceipt | None:
         """Return the answer that a request with this key got before, if it did."""
+        # Before the ledger is asked: it may be saved, and forgotten here, while the ledger answers.
+        unsaved = self._unsaved.get(claim)
         known = await self._ledger.claims.find(claim)
-        return None if known is None or known.fingerprint != claim.fingerprint else self.answer(claim, known, batch)
+        if known is None or known.fingerprint != claim.fingerprint:
+            return None
+        return self.answer(claim, known._replace(answer=known.answer or unsaved), batch)

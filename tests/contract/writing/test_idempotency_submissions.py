@@ -158,6 +158,29 @@ async def test_a_retry_after_the_window_has_closed(run, clock):
         assert (again.replayed, again.score) == (True, first.score)
 
 
+async def test_a_retry_whose_answer_is_saved_while_the_ledger_is_asked(run, clock):
+    async with run(Board("b", operator="sum", windows=["daily"])) as lb:
+        released, retries, claims = asyncio.Event(), lb.runtime.retries, lb.runtime.ledger.claims
+
+        async def save(save_answers, answers):
+            await released.wait()
+            await save_answers(answers)
+
+        async def find(find, claim):
+            found = await find(claim)
+            released.set()
+            while retries.unsaved():
+                await asyncio.sleep(0)
+            return found
+
+        wrap(claims, "save_answers", save)
+        wrap(claims, "find", find)
+        first = await lb.increment("b", "p", 6, at=at(NOON), idempotency_key="k")
+        clock.now += 3 * DAY
+        again = await lb.increment("b", "p", 6, at=at(NOON), idempotency_key="k")
+        assert (again.replayed, again.score) == (True, first.score)
+
+
 async def test_a_retry_of_a_batch_after_the_window_has_closed(run, clock):
     async with run(Board("b", operator="sum", windows=["daily"])) as lb:
         entries = [Entry(player_id="p", amount=6, at=at(NOON))]
