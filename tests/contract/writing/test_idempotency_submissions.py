@@ -169,7 +169,7 @@ async def test_a_retry_whose_answer_is_saved_while_the_ledger_is_asked(run, cloc
         async def find(find, claim):
             found = await find(claim)
             released.set()
-            while retries.unsaved():
+            while retries.unsaved():  # noqa: ASYNC110 (nobody tells)
                 await asyncio.sleep(0)
             return found
 
