@@ -10,7 +10,7 @@ import msgspec
 
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player, check_text, moment_of
-from keepscore.domain.verdicts import EventId, event_id, that_count
+from keepscore.domain.verdicts import event_id, that_count
 from keepscore.domain.windows import FOREVER_MS
 from keepscore.errors import EventsDropped, InvalidField, InvalidTime
 from keepscore.projection.live_boards import LiveBoard
@@ -37,13 +37,6 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
     event_ids: tuple[str, ...] | None = None
     start: int = 0
     end: int = FOREVER_MS
-
-    @property
-    def named(self) -> set[EventId] | None:
-        """The events that are named, if they are."""
-        if self.event_ids is None:
-            return None
-        return {(int(writer), int(n)) for writer, _, n in (text.partition("-") for text in self.event_ids)}
 
     @property
     def is_of_player(self) -> bool:

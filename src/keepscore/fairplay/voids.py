@@ -7,7 +7,6 @@ by that note and finished: a verdict is recorded for every event that has none y
 from __future__ import annotations
 
 import hashlib
-import logging
 import secrets
 from collections.abc import Sequence
 from typing import Literal
@@ -42,8 +41,6 @@ PAGE_CHANGES = 1000
 CHUNK_VERDICTS = 1000
 #: Players whose verdicts are read at a time.
 CHUNK_PLAYERS = 500
-
-log = logging.getLogger(__name__)
 
 
 class VoidNote(msgspec.Struct, omit_defaults=True):
@@ -233,10 +230,6 @@ class Voids:
         note = await self._note(void_id)
         _, changes = await self._kept(void_id)
         return _page(note, changes, _place(cursor))
-
-    async def board_of(self, void_id: str) -> str:
-        """Return the name of the board that a void is on."""
-        return (await self._note(void_id)).board
 
     async def _note(self, void_id: str) -> VoidNote:
         note = await self._ledger.marks.get(_note(void_id))

@@ -75,12 +75,8 @@ class Restater:
 
     async def _restate(self, live: LiveBoard, players: _Players, shadow: bool) -> bool:
         """Restate some players, or answer False where something has come in between."""
-        upto = await self._engine.applied(live.id, shadow)
+        upto = await self._position(live, shadow)
         if upto is None:
-            # It was rebuilt meanwhile, by another definition maybe, from the ledger: the events are in it.
-            return True
-        if not shadow and self._engine.spool is not None and await self._engine.spool.entries(live.id, 1):
-            # The ledger lacks something that the engine has. Who is left is known, and looked after when that is recorded.
             return True
         wanted: dict[Ranking, list[str]] = {}
         for player, rankings in players:
@@ -92,7 +88,7 @@ class Restater:
         for _ in range(MAX_CATCHES):
             if await self._engine.restate_all(live.id, states, shadow, upto, returned):
                 return True
-            latest = await self._engine.applied(live.id, shadow)
+            latest = await self._position(live, shadow)
             if latest is None:
                 return True
             if live.board.is_rollup or any(latest.get(writer, 0) < n for writer, n in upto.items()):
@@ -104,6 +100,17 @@ class Restater:
                 states[ranking].update(newer)
             upto = latest
         return False
+
+    async def _position(self, live: LiveBoard, shadow: bool) -> dict[int, int] | None:
+        """Return how far a board is, or None where there is nothing to restate now."""
+        upto = await self._engine.applied(live.id, shadow)
+        if upto is None:
+            # It was rebuilt meanwhile, by another definition maybe, from the ledger: the events are in it.
+            return None
+        if not shadow and self._engine.spool is not None and await self._engine.spool.entries(live.id, 1):
+            # The ledger lacks something that the engine has. Who is left is known, and looked after when that is recorded.
+            return None
+        return upto
 
     async def _players_between(self, live: LiveBoard, after: Mapping[int, int], upto: Mapping[int, int]) -> set[str]:
         """Return the players with events between two positions. O(events between them)."""

@@ -14,6 +14,7 @@ from tests.contract.opened import at, differences, live_of, recorded
 from tests.support import oracle
 from tests.support.opening import leaderboards
 from tests.support.postgres_servers import shared_postgres
+from tests.support.wrapping import wrap
 
 PLAYERS = [f"p{n}" for n in range(20)]
 
@@ -114,4 +115,26 @@ async def test_what_was_kept_for_the_ledger_counts_in_the_order_in_which_it_was_
         await lb.runtime.spool.drain()
         await lb.runtime.restater.restate_late(live)
         assert await shown(lb, "b") == {"p": 7}
+        assert await differences(lb) == []
+
+
+@pytest.mark.parametrize("ledger", ["sqlite", "postgres"])
+async def test_what_is_kept_for_the_ledger_while_a_player_is_restated_is_not_lost(tmp_path, ledger):
+    async with leaderboards(ledger_url(ledger, tmp_path), own_redis(), [Board("b", operator="sum")], lambda: NOON + 60_000) as lb:
+        for amount in (5, 7):
+            await lb.increment("b", "p", amount, game_id=f"g{amount}")
+        live, engine = await live_of(lb, "b"), lb.runtime.engine
+        kept = [event(1, "p", 100, kind="increment", writer=900_001)]
+
+        async def meanwhile(restate_all, *given):
+            if kept:
+                one = kept.pop()
+                await engine.apply([batch(live, one)._replace(spool=packed([one]))])
+            return await restate_all(*given)
+
+        wrap(engine, "restate_all", meanwhile)
+        await lb.moderation.void("b", "a bot", game_id="g5")
+        await lb.runtime.spool.drain()
+        await lb.runtime.restater.restate_late(live)
+        assert await shown(lb, "b") == {"p": 107}
         assert await differences(lb) == []
