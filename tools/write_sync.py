@@ -18,6 +18,7 @@ FACADE = Path("src/keepscore/leaderboards.py")
 NAMESPACES = {
     "history": ("History", Path("src/keepscore/reading/history.py")),
     "players": ("Players", Path("src/keepscore/players/profiles.py")),
+    "friends": ("Friends", Path("src/keepscore/players/friends.py")),
     "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
     "keys": ("Keys", Path("src/keepscore/access/keys.py")),
     "moderation": ("Moderation", Path("src/keepscore/fairplay/moderation.py")),
@@ -26,11 +27,15 @@ NAMESPACES = {
 #: The class methods that make leaderboards.
 OPENERS = ("open", "configured")
 TARGET = Path("src/keepscore/sync/__init__.py")
-TARGET_NAMESPACES = Path("src/keepscore/sync/namespaces.py")
+#: Where each namespace goes.
+NAMESPACE_TARGETS = {namespace: TARGET.with_name(f"{namespace}.py") for namespace in NAMESPACES}
 
 CLIENT = Path("src/keepscore/client")
 #: Modules of the client that are made from others.
-TWINS = {CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py" for name in ("sending", "namespaces", "keys", "moderation", "audit", "client")}
+TWINS = {
+    CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py"
+    for name in ("sending", "namespaces", "keys", "friends", "moderation", "audit", "client")
+}
 #: What the text of a module becomes in its twin.
 BLOCKING = {
     r"\basync (def|with|for)\b": r"\1",
@@ -39,8 +44,8 @@ BLOCKING = {
     r"\ba(close|iter_bytes)\b": r"\1",
     r"\bAsyncClient\b": "Client",
     r"\basyncio\b": "time",
-    r"\bclient\.(sending|namespaces|keys|moderation|audit)\b": r"client.sync_\1",
-    r"(?<!\.)\b(Sender|Send|Client|History|Players|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
+    r"\bclient\.(sending|namespaces|keys|friends|moderation|audit)\b": r"client.sync_\1",
+    r"(?<!\.)\b(Sender|Send|Client|History|Players|Friends|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
     r"\ban async context\b": "a context",
 }
 
@@ -58,6 +63,7 @@ from keepscore.access.player_tokens import DEFAULT_TTL
 from keepscore.config import Settings
 from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStandings, PlayerToken
 from keepscore.domain.results.audit import AuditCheck, AuditPage
+from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.standings import (
     Around,
@@ -92,13 +98,16 @@ from keepscore.leaderboards import now_ms
 from keepscore.loop_thread import LoopThread
 """
 
+NAMESPACE_IMPORTS = "\n".join(f"from keepscore.sync.{namespace} import {name}" for namespace, (name, _) in sorted(NAMESPACES.items()))
+NAMESPACES_MADE = "\n".join(f"        self.{namespace} = {name}(self)" for namespace, (name, _) in NAMESPACES.items())
+
 HEAD = f'''"""The library for programs without an event loop: the same methods, blocking.
 
 Imports `leaderboards` and below. Generated from `keepscore.leaderboards` by `tools/write_sync.py`: change that instead.
 """
 {IMPORTS}
 from keepscore import leaderboards
-from keepscore.sync.namespaces import Administration, Audit, History, Keys, Moderation, Players
+{NAMESPACE_IMPORTS}
 
 __all__ = ["Leaderboards"]
 
@@ -115,12 +124,7 @@ class Leaderboards:
         self._async = boards
         self._thread = LoopThread(boards)
         self._run = self._thread.run
-        self.history = History(self)
-        self.players = Players(self)
-        self.admin = Administration(self)
-        self.keys = Keys(self)
-        self.moderation = Moderation(self)
-        self.audit = Audit(self)
+{NAMESPACES_MADE}
 
     def __enter__(self) -> Leaderboards:
         try:
@@ -138,17 +142,11 @@ class Leaderboards:
         self._thread.close()
 '''
 
-HEAD_NAMESPACES = f'''"""The namespaces of the blocking library.
-
-Generated from the namespaces of `keepscore.leaderboards` by `tools/write_sync.py`: change those instead.
-"""
-{IMPORTS}
+HEAD_NAMESPACE = f"""{IMPORTS}
 if TYPE_CHECKING:
     from keepscore.sync import Leaderboards
 
-__all__ = [{", ".join(f'"{name}"' for name, _ in sorted(NAMESPACES.values()))}]
-
-'''
+"""
 
 
 def generated() -> str:
@@ -160,14 +158,17 @@ def generated() -> str:
     return _formatted("\n".join(parts))
 
 
-def generated_namespaces() -> str:
-    """Return the text of the namespaces of the blocking library."""
-    parts = [HEAD_NAMESPACES]
-    for namespace, (name, source) in NAMESPACES.items():
-        found = _class(source, name)
-        parts.append(f"\nclass {name}:\n    {_description(found)}\n")
-        parts.append("    def __init__(self, leaderboards: Leaderboards) -> None:\n        self._leaderboards = leaderboards\n")
-        parts += [_method(node, "self._leaderboards", f".{namespace}") for node in _coroutines(found)]
+def generated_namespace(namespace: str) -> str:
+    """Return the text of one namespace of the blocking library."""
+    name, source = NAMESPACES[namespace]
+    module = ".".join(source.with_suffix("").parts[1:])
+    found = _class(source, name)
+    title = f"The namespace `{namespace}` of the blocking library."
+    parts = [f'"""{title}\n\nMade from `{module}` by `tools/write_sync.py`; changes belong there.\n"""']
+    parts.append(f'{HEAD_NAMESPACE}__all__ = ["{name}"]\n')
+    parts.append(f"\nclass {name}:\n    {_description(found)}\n")
+    parts.append("    def __init__(self, leaderboards: Leaderboards) -> None:\n        self._leaderboards = leaderboards\n")
+    parts += [_method(node, "self._leaderboards", f".{namespace}") for node in _coroutines(found)]
     return _formatted("\n".join(parts))
 
 
@@ -204,7 +205,7 @@ def _description(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) ->
 
 def _formatted(text: str) -> str:
     for command in (["check", "--select", "F401,I", "--fix-only"], ["format"]):
-        ruff = [str(Path(sys.executable).with_name("ruff")), *command, "--stdin-filename", str(TARGET_NAMESPACES), "-"]
+        ruff = [str(Path(sys.executable).with_name("ruff")), *command, "--stdin-filename", str(TARGET.with_name("any.py")), "-"]
         text = subprocess.run(ruff, input=text, text=True, capture_output=True, check=True).stdout
     return text
 
@@ -220,7 +221,8 @@ def twin(source: Path) -> str:
 
 
 if __name__ == "__main__":
-    texts = {TARGET: generated(), TARGET_NAMESPACES: generated_namespaces(), **{target: twin(source) for target, source in TWINS.items()}}
+    texts = {TARGET: generated(), **{target: twin(source) for target, source in TWINS.items()}}
+    texts |= {target: generated_namespace(namespace) for namespace, target in NAMESPACE_TARGETS.items()}
     if "--check" in sys.argv[1:]:
         old = [str(target) for target, text in texts.items() if not target.exists() or target.read_text() != text]
         sys.exit(f"{', '.join(old)}: not up to date, run make sync" if old else 0)

@@ -17,6 +17,7 @@ from keepscore.access.rates import rate_of
 from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.durations import duration_ms
+from keepscore.domain.friends import FRIEND_MODES
 from keepscore.errors import ConfigError, InvalidBoard
 
 __all__ = ["SETTINGS", "Setting", "Settings", "boards_from_file", "load_settings"]
@@ -123,6 +124,9 @@ SETTINGS: dict[str, Setting] = {
         "forever, or a duration from 31d, such as '400d'",
     ),
     "ledger.keep_keys": Setting(str, "7d", "how long idempotency keys are remembered", "a duration from 1m to 3650d, such as '7d'"),
+    "players.friends": Setting(
+        str, "one-way", "whether a friendship is on the list of one player, or mutual: on the lists of both", "one-way or mutual"
+    ),
     "limits.key": Setting(str, "100000/1s", "how many units the requests of one API key may cost", RATE),
     "limits.player": Setting(str, "6000/1m", "how many units the requests with one player's tokens may cost", RATE),
     "limits.address": Setting(str, "60000/1m", "how many units the requests from one address without an API key may cost", RATE),
@@ -139,7 +143,7 @@ SETTINGS: dict[str, Setting] = {
 
 #: Settings that are one of a few words.
 CHOICES = {"server.log_level": ("debug", "info", "warning", "error"), "server.log_format": ("text", "json")}
-CHOICES |= {"server.auth": AUTH_MODES, "server.environment": ENVIRONMENTS}
+CHOICES |= {"players.friends": FRIEND_MODES, "server.auth": AUTH_MODES, "server.environment": ENVIRONMENTS}
 #: Variables that are no settings: the command line reads them.
 COMMAND_VARIABLES = ("KEEPSCORE_CONFIG", "KEEPSCORE_URL", "KEEPSCORE_KEY")
 #: Settings that are numbers: the least and the most.
@@ -190,6 +194,7 @@ class Settings(NamedTuple):
     ledger: str
     keep_events: str
     keep_keys: str
+    friends: str
     #: Rates by subject, and units by cost.
     rates: dict[str, str]
     units: dict[str, int]
@@ -240,6 +245,7 @@ def load_settings(
         ledger=ledger_url_for(values["ledger.url"], environment_name),
         keep_events=values["ledger.keep_events"],
         keep_keys=values["ledger.keep_keys"],
+        friends=values["players.friends"],
         rates={subject: values[f"limits.{subject}"] for subject in ("key", "player", "address", "board")},
         units={cost: values[f"limits.{cost}"] for cost in ("light", "normal", "heavy")},
         caps=Caps(values["limits.boards"], values["limits.segment_values"]),

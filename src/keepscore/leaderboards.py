@@ -15,15 +15,19 @@ from keepscore.config import Settings, load_settings
 from keepscore.connect import engine_from_url, ledger_from_url
 from keepscore.domain.boards import Board
 from keepscore.domain.durations import duration_ms
+from keepscore.domain.friends import FriendRules
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import Around, BatchReceipt, Count, Lookup, PlayerPlace, Receipt, Top
 from keepscore.errors import KeepscoreError, NotUsable
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifetime import Connect, Lifetime, OpenedByCall
+from keepscore.players.friends import Friends
 from keepscore.players.profiles import Players
+from keepscore.reading.among import ViewRequest
 from keepscore.reading.history import History
 from keepscore.reading.player_standings import player_standings
 from keepscore.reading.score_range import ShownScores
@@ -43,8 +47,8 @@ def now_ms() -> int:
 class Leaderboards:
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
-    Methods here submit and read scores. `history` looks back, `players` has names and profiles, `admin` manages whole boards, `keys`
-    manages the API keys of a service, `moderation` has what moderators decide, and `audit` who did what.
+    Methods here submit and read scores. `history` looks back, `players` has names and profiles, `friends` has lists of friends, `admin`
+    manages whole boards, `keys` manages the API keys of a service, `moderation` has what moderators decide, and `audit` who did what.
 
     >>> import asyncio
     >>> async def main():
@@ -62,6 +66,8 @@ class Leaderboards:
         self.history = cast("History", OpenedByCall(self._opened, "history", History))
         #: What is known of players beside their scores.
         self.players = cast("Players", OpenedByCall(self._opened, "players", Players))
+        #: Who is whose friend, and how players stand among friends.
+        self.friends = cast("Friends", OpenedByCall(self._opened, "friends", Friends))
         #: What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper.
         self.admin = cast("Administration", OpenedByCall(self._opened, "admin", Administration))
         #: API keys: create, list, revoke and rotate them, and sign player tokens.
@@ -105,6 +111,7 @@ class Leaderboards:
             keep_events_ms=None if settings.keep_events == "forever" else duration_ms(settings.keep_events),
             environment=settings.environment,
             caps=settings.caps,
+            friends=FriendRules(is_mutual=settings.friends == "mutual"),
         )
         return cls(connect, clock, runtime_settings)
 
@@ -285,6 +292,22 @@ class Leaderboards:
         """Return how many players there are, or how many have a score from `min` to `max`."""
         reader = (await self._opened()).reader
         return await reader.count(reader.view(board, window, window_id, segment), min, max)
+
+    async def view(
+        self,
+        board: str,
+        player_id: str | None = None,
+        *,
+        top: int = 10,
+        around: int = 5,
+        friends: int = 10,
+        windows: Sequence[str] | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> BoardView:
+        """Return what one screen shows: the top, the player, those around and the first friends, in some windows (None: all)."""
+        request = ViewRequest(player_id, top, around, friends, windows, segment, rank)
+        return await (await self._opened()).screens.view(board, request)
 
     async def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
         """Return where a player stands now on every board, by board name, after a `cursor`."""

@@ -19,6 +19,7 @@ from keepscore.access.play_tokens import PlayTokens
 from keepscore.access.playing import Plays
 from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
+from keepscore.domain.friends import ONE_WAY, FriendRules
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.job import FinishVoids
 from keepscore.fairplay.moderation import Moderation
@@ -34,7 +35,9 @@ from keepscore.lifecycle.readiness import Readiness
 from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.lifecycle.relearning import Relearning
 from keepscore.lifecycle.vitals import VitalSigns
+from keepscore.players.friends import FriendLists, Friends
 from keepscore.players.profiles import Players
+from keepscore.players.screens import Screens
 from keepscore.projection.adoption import Adoption
 from keepscore.projection.behind import Behind
 from keepscore.projection.changes import Changes
@@ -43,6 +46,7 @@ from keepscore.projection.homes import open_engine
 from keepscore.projection.live_boards import Catalog
 from keepscore.projection.restate import Restater
 from keepscore.projection.stores import Stores
+from keepscore.reading.among import Among
 from keepscore.reading.history import History
 from keepscore.reading.names import Names
 from keepscore.reading.reader import Reader
@@ -93,6 +97,8 @@ class RuntimeSettings:
     environment: str = LIVE
     #: How many boards and segment values there may be.
     caps: Caps = DEFAULT_CAPS
+    #: Whether friendship is mutual, and how many friends there may be.
+    friends: FriendRules = ONE_WAY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,6 +149,8 @@ class Runtime:
     keeper: Keeper
     admin: Administration
     players: Players
+    friends: Friends
+    screens: Screens
     moderation: Moderation
     audit: Audit
     readiness: Readiness
@@ -206,6 +214,8 @@ async def build_runtime(
 
     reader = Reader(stores, feed, secret, healing, behind, changes)
     names = Names(stores, reader)
+    among = Among(stores, reader)
+    friend_lists = FriendLists(stores, settings.friends)
 
     retries = Retries(ledger)
     parts = WriteParts(
@@ -293,6 +303,8 @@ async def build_runtime(
         keeper=keeper,
         admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
         players=Players(stores, claims, reader, names),
+        friends=Friends(friend_lists, reader, among),
+        screens=Screens(friend_lists, among),
         moderation=Moderation(voids, claims),
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),

@@ -13,7 +13,22 @@ from rich.text import Text
 
 from keepscore import __version__
 from keepscore.access.environments import LIVE
-from keepscore.cli import audit, boards, exports, files, history, keeper, keys, ledgers, moderation, rankings, resets, scores, verification
+from keepscore.cli import (
+    audit,
+    boards,
+    exports,
+    files,
+    friends,
+    history,
+    keeper,
+    keys,
+    ledgers,
+    moderation,
+    rankings,
+    resets,
+    scores,
+    verification,
+)
 from keepscore.cli.common_options import add_common_options
 from keepscore.cli.options import Config, err, out
 from keepscore.config import load_settings
@@ -81,6 +96,8 @@ def serve(
 app.add_typer(boards.app, name="boards")
 app.add_typer(scores.app)
 app.add_typer(rankings.app)
+app.add_typer(friends.app, name="friends")
+app.command()(friends.view)
 app.add_typer(verification.app)
 app.add_typer(history.app)
 app.add_typer(files.app)

@@ -114,6 +114,7 @@ NUMERIC = {
     "already imported",
     "bad",
     "here",
+    "global rank",
     "recorded",
     "behind",
 }

@@ -31,7 +31,7 @@ from keepscore.domain.nouns import counted
 from keepscore.domain.results.standings import Around, PlayerPlace, Snapshot, Standing, Top
 from keepscore.errors import InvalidPage
 
-__all__ = ["app", "print_ranking", "print_snapshot"]
+__all__ = ["app", "print_ranking", "print_snapshot", "print_standings"]
 
 app = typer.Typer()
 
@@ -39,7 +39,8 @@ app = typer.Typer()
 AROUND_PLAYERS = 2
 
 
-def _print_standings(standings: list[Standing], marked: str | None = None) -> None:
+def print_standings(standings: list[Standing], marked: str | None = None) -> None:
+    """Print some standings; the row of one player is marked."""
     moved = any(standing.rank_change or standing.new for standing in standings)
     table = new_table("rank", *(["change"] if moved else []), "player", "name", "score", "since")
     for standing in standings:
@@ -83,7 +84,7 @@ def print_ranking(answer: Top | Around | PlayerPlace, standings: list[Standing],
     archived = " · archived" if answer.archived else ""
     players = f"{counted(answer.total_players, 'player')}{archived}"
     out.print(Text(f"{answer.board} · {answer.window} {answer.window_id}{slice_} · {players}"))
-    _print_standings(standings, marked)
+    print_standings(standings, marked)
     if answer.stale:
         out.print(
             Text(
@@ -98,7 +99,7 @@ def print_snapshot(page: Snapshot) -> None:
     slice_ = f" · {page.segment}" if page.segment else ""
     players = counted(page.total_players, "player")
     out.print(f"{page.board} · {page.window} {page.window_id}{slice_} · {players} · as of {cell(page.taken)}")
-    _print_standings(page.standings)
+    print_standings(page.standings)
 
 
 @app.command()

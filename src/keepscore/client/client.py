@@ -10,12 +10,14 @@ from typing import Any
 from keepscore.client.audit import Audit
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
+from keepscore.client.friends import Friends
 from keepscore.client.keys import Keys
 from keepscore.client.moderation import Moderation
 from keepscore.client.namespaces import Administration, History, Players
 from keepscore.client.sending import Sender
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,
@@ -66,6 +68,11 @@ class Client(Sender):
     def players(self) -> Players:
         """What is known of players beside their scores."""
         return Players(self._call)
+
+    @property
+    def friends(self) -> Friends:
+        """Who is whose friend, and how players stand among friends."""
+        return Friends(self._call)
 
     @property
     def admin(self) -> Administration:
@@ -225,6 +232,23 @@ class Client(Sender):
         """Return how many players there are, or how many have a score from `min` to `max`."""
         query = {"min": min, "max": max, **view_of(window, window_id, segment)}
         return await self._call(read(decoder(Count), "boards", board, "count", query=query))
+
+    async def view(
+        self,
+        board: str,
+        player_id: str | None = None,
+        *,
+        top: int = 10,
+        around: int = 5,
+        friends: int = 10,
+        windows: Sequence[str] | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> BoardView:
+        """Return what one screen shows: the top, the player, those around and the first friends, in some windows (None: all)."""
+        query = {"player_id": player_id, "top": top, "around": around, "friends": friends, "segment": segment, "rank": rank}
+        query["windows"] = None if windows is None else ",".join(windows)
+        return await self._call(read(decoder(BoardView), "boards", board, "view", query=query))
 
     async def begin_play(self, board: str, player_id: str, *, build: str | None = None) -> NewPlay:
         """Begin a play: a score with its token counts once. `build` is the version of the game. Nothing is recorded yet."""

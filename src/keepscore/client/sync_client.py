@@ -13,12 +13,14 @@ from typing import Any
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.sync_audit import SyncAudit
+from keepscore.client.sync_friends import SyncFriends
 from keepscore.client.sync_keys import SyncKeys
 from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
 from keepscore.client.sync_sending import SyncSender
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,
@@ -69,6 +71,11 @@ class SyncClient(SyncSender):
     def players(self) -> SyncPlayers:
         """What is known of players beside their scores."""
         return SyncPlayers(self._call)
+
+    @property
+    def friends(self) -> SyncFriends:
+        """Who is whose friend, and how players stand among friends."""
+        return SyncFriends(self._call)
 
     @property
     def admin(self) -> SyncAdministration:
@@ -228,6 +235,23 @@ class SyncClient(SyncSender):
         """Return how many players there are, or how many have a score from `min` to `max`."""
         query = {"min": min, "max": max, **view_of(window, window_id, segment)}
         return self._call(read(decoder(Count), "boards", board, "count", query=query))
+
+    def view(
+        self,
+        board: str,
+        player_id: str | None = None,
+        *,
+        top: int = 10,
+        around: int = 5,
+        friends: int = 10,
+        windows: Sequence[str] | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> BoardView:
+        """Return what one screen shows: the top, the player, those around and the first friends, in some windows (None: all)."""
+        query = {"player_id": player_id, "top": top, "around": around, "friends": friends, "segment": segment, "rank": rank}
+        query["windows"] = None if windows is None else ",".join(windows)
+        return self._call(read(decoder(BoardView), "boards", board, "view", query=query))
 
     def begin_play(self, board: str, player_id: str, *, build: str | None = None) -> NewPlay:
         """Begin a play: a score with its token counts once. `build` is the version of the game. Nothing is recorded yet."""

@@ -23,7 +23,7 @@ import msgspec
 from keepscore.domain.boards import Board, RankKind
 from keepscore.domain.scoring import State
 
-__all__ = ["KeyCodec", "Numbering", "Place", "Ranks", "Row", "directions", "number_rows", "percentile", "reverses_time"]
+__all__ = ["FIRST", "KeyCodec", "Numbering", "Place", "Ranks", "Row", "directions", "number_rows", "percentile", "reverses_time"]
 
 _OFFSET = 1 << 63
 _TIME_MAX = (1 << 63) - 1

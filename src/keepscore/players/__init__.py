@@ -1,4 +1,4 @@
-"""Players as people, beside their scores: profiles.
+"""Players as people, beside their scores: profiles and friends.
 
 Imports `lifecycle`, `reading`, `writing` and below. Start with `profiles`.
 """

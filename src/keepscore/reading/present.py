@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from keepscore.domain.durations import time_of
+from keepscore.domain.results.friends import BoardView, FriendsBoard
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerHistory, PlayerPlace, Top, Windows
 from keepscore.errors import EngineUnavailable, RankingLost, UnknownPlayer
 from keepscore.projection.behind import Behind
@@ -23,7 +24,7 @@ HEALING_S = 5.0
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, Windows, PlayerHistory)
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, Windows, PlayerHistory, FriendsBoard, BoardView)
 
 
 class EngineCare(Protocol):

@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, 
 from contextlib import suppress
 from decimal import Decimal
 from math import inf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from keepscore.caches import ENTRY_BYTES, ByteCache, bytes_of
 from keepscore.domain.boards import Score
 from keepscore.domain.durations import time_of
-from keepscore.domain.ordering import Place, Row, number_rows, percentile
+from keepscore.domain.ordering import Place, number_rows, percentile
+from keepscore.domain.results.friends import BoardView, FriendsBoard
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
 from keepscore.domain.values import check_player
 from keepscore.domain.windows import span_of
@@ -27,7 +28,7 @@ from keepscore.reading.archive import Past, past_for
 from keepscore.reading.cursors import Cursors
 from keepscore.reading.movement import Movement
 from keepscore.reading.present import EngineCare, Present
-from keepscore.reading.score_range import ALL_SCORES, ShownScores, range_of, range_page
+from keepscore.reading.score_range import ALL_SCORES, ShownScores, WantedPage, range_of, range_page
 from keepscore.reading.view import MAX_OFFSET, MAX_RANK, View, check_estimated, check_limit, check_within, rank_kind, since_of
 from keepscore.storage.engines.base import Page, Ranking, Rankings
 from keepscore.storage.feeds.base import Feed
@@ -47,17 +48,8 @@ VERSIONS_BYTES = 64 << 20
 MAX_INCARNATIONS = 5
 
 T = TypeVar("T")
-A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count)
-
-
-class _Wanted(NamedTuple):
-    """Which page of a ranking: its place, and the scores of its players."""
-
-    limit: int
-    offset: int
-    #: The row behind which it begins; None: it begins at the offset.
-    after: Row | None
-    scores: ShownScores
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard)
+P = TypeVar("P", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard, BoardView)
 
 
 class Reader:
@@ -189,18 +181,18 @@ class Reader:
             raise InvalidPage("give offset or cursor, not both")
         # A bound that is no score is refused wherever the answer comes from.
         range_of(view.live, scores, None)
-        wanted = _Wanted(limit, offset, None if cursor is None else self.cursors.opened(view.ranking, cursor), scores)
+        wanted = WantedPage(limit, offset, None if cursor is None else self.cursors.opened(view.ranking, cursor), scores)
         read = self._top if scores == ALL_SCORES else self._top_within
-        return await self._read(view, lambda source: read(source, view, wanted))
+        return await self.read(view, lambda source: read(source, view, wanted))
 
-    async def _top(self, source: Rankings, view: View, wanted: _Wanted) -> Top:
+    async def _top(self, source: Rankings, view: View, wanted: WantedPage) -> Top:
         if wanted.after is None:
             page = await source.page(view.ranking, wanted.offset, wanted.limit, view.rank)
         else:
             page = await source.page_after(view.ranking, wanted.after, wanted.limit, view.rank)
         return await self._top_of(source, view, page, self._has_more(source, page))
 
-    async def _top_within(self, source: Rankings, view: View, wanted: _Wanted) -> Top:
+    async def _top_within(self, source: Rankings, view: View, wanted: WantedPage) -> Top:
         """Return the same of players with some scores. Their ranks are those among all players."""
         scores = range_of(view.live, wanted.scores, None if source.is_final else self._clock())
         if wanted.after is None:
@@ -224,7 +216,7 @@ class Reader:
             *view.labels,
             page.total,
             time_of(self._clock()),
-            await self._standings(source, view, page),
+            await self.standings(source, view, page),
             self.cursors.sealed(view.ranking, page.rows[-1]) if more else None,
         )
 
@@ -239,7 +231,7 @@ class Reader:
         """Return where a player stands, with some above and below. O(log N + around)."""
         if around:
             check_within("around", around, 0, MAX_AROUND)
-        return await self._read(view, lambda source: self._player(source, view, player, around))
+        return await self.read(view, lambda source: self._player(source, view, player, around))
 
     async def _player(self, source: Rankings, view: View, player: str, around: int) -> PlayerPlace:
         place = await source.place(view.ranking, player, view.rank)
@@ -264,7 +256,7 @@ class Reader:
             player,
             self.names.get(player),
             unique if rank == "unique" else standard if rank == "standard" else dense,
-            place.score if live.is_plain else self._shown(source, live)(place.score),
+            place.score if live.is_plain else self.shown(source, live)(place.score),
             since_of(since),
             percentile(unique, total),
             total,
@@ -280,7 +272,7 @@ class Reader:
         """Return the players from `around` above a rank to `around` below it. O(log N + around)."""
         check_within("rank", rank, 1, MAX_RANK)
         check_within("around", around, 0, MAX_AROUND)
-        return await self._read(view, lambda source: self._around(source, view, rank, around))
+        return await self.read(view, lambda source: self._around(source, view, rank, around))
 
     async def _around(self, source: Rankings, view: View, rank: int, around: int) -> Around:
         standings = await self._near(source, view, rank, around)
@@ -290,20 +282,20 @@ class Reader:
     async def _near(self, source: Rankings, view: View, unique: int, around: int) -> list[Standing]:
         first = max(0, unique - 1 - around)
         page = await source.page(view.ranking, first, unique + around - first, view.rank)
-        return await self._standings(source, view, page)
+        return await self.standings(source, view, page)
 
     async def lookup(self, view: View, players: Sequence[str]) -> Lookup:
         """Return some players, in the order of their ranks. O(log N) each."""
         if not 1 <= len(players) <= MAX_LOOKUP:
             raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
-        return await self._read(view, lambda source: self._lookup(source, view, wanted))
+        return await self.read(view, lambda source: self._lookup(source, view, wanted))
 
     async def _lookup(self, source: Rankings, view: View, wanted: Sequence[str]) -> Lookup:
         places = await source.places(view.ranking, wanted, view.rank)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
         found.sort(key=lambda pair: pair[0].unique)
-        shown = self._shown(source, view.live)
+        shown = self.shown(source, view.live)
         standings = [
             Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), since_of(p.since), 0) for p, player in found
         ]
@@ -321,7 +313,7 @@ class Reader:
         """Count the players who are shown with a score from `low` to `high`. O(log N)."""
         shown = ShownScores(low, high)
         range_of(view.live, shown, None)
-        return await self._read(view, lambda source: self._count(source, view, shown))
+        return await self.read(view, lambda source: self._count(source, view, shown))
 
     async def _count(self, source: Rankings, view: View, shown: ShownScores) -> Count:
         lowest, highest = range_of(view.live, shown, None if source.is_final else self._clock())
@@ -333,13 +325,15 @@ class Reader:
             answer.approximate, answer.error = True, error
         return answer
 
-    async def _read(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+    async def read(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """Return an answer from where it is found: an archive, the engine, or the ledger's checkpoint."""
-        if view.ended:
-            return await self._past(view, read)
+        return await (self._past if view.ended else self.read_present)(view, read)
+
+    async def read_present(self, view: View, read: Callable[[Rankings], Awaitable[P]]) -> P:
+        """Return an answer about windows that have not ended: from the engine, or the ledger's checkpoint."""
         return await self.present.read(view.live, lambda: self._strongly(view, read) if view.strong else read(self._source(view)), read)
 
-    async def _strongly(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
+    async def _strongly(self, view: View, read: Callable[[Rankings], Awaitable[P]]) -> P:
         """Return an answer from an engine that has all that was acknowledged, though another server may have replaced the last."""
         for _ in range(MAX_INCARNATIONS):
             incarnation = await self._care.assured(view.live)
@@ -377,9 +371,9 @@ class Reader:
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 
-    async def _standings(self, source: Rankings, view: View, page: Page) -> list[Standing]:
+    async def standings(self, source: Rankings, view: View, page: Page) -> list[Standing]:
         ranks = number_rows(view.rank, page.first, page.rows)
-        shown, name = self._shown(source, view.live), self.names.get
+        shown, name = self.shown(source, view.live), self.names.get
         standings = [
             Standing(rank, player, name(player), shown(score), since_of(since), 0)
             for rank, (player, score, since) in zip(ranks, page.rows, strict=True)
@@ -388,7 +382,7 @@ class Reader:
             await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
         return standings
 
-    def _shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
+    def shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
         return live.board.shown if source.is_final else live.shown_at(self._clock())
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NamedTuple
 
+from keepscore.domain.ordering import Row
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.reading.view import View
 from keepscore.storage.engines.base import Page, Rankings
 
-__all__ = ["ALL_SCORES", "ScoreRange", "ShownScores", "range_of", "range_page"]
+__all__ = ["ALL_SCORES", "ScoreRange", "ShownScores", "WantedPage", "range_of", "range_page"]
 
 #: How often a page is read while others change the number of players ahead of the range.
 MAX_READS = 5
@@ -23,6 +24,16 @@ class ShownScores(NamedTuple):
 
 
 ALL_SCORES = ShownScores()
+
+
+class WantedPage(NamedTuple):
+    """Which page of a ranking: its place, and the scores of its players."""
+
+    limit: int
+    offset: int
+    #: The row behind which it begins; None: it begins at the offset.
+    after: Row | None
+    scores: ShownScores
 
 
 class ScoreRange(NamedTuple):

@@ -189,6 +189,9 @@ def with_body_checks(route: Route) -> Route:
         return route._replace(handler=_with_board_check(route.handler))
     if not route.players or route.body in (NoBody, LookupBody):
         return route
+    if "{player_id}" in route.path and "player_id" not in route.body.__struct_fields__:
+        # The path names the player, and is checked.
+        return route
     handler, find = route.handler, _players_in(route)
 
     async def checked(request: Request[Any, Any]) -> Answer | Prepared:

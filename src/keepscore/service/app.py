@@ -20,6 +20,7 @@ from keepscore.service.routes.audit import AuditRoutes
 from keepscore.service.routes.board_table import board_routes
 from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
+from keepscore.service.routes.friends import FriendRoutes
 from keepscore.service.routes.history import PastApi
 from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
@@ -78,7 +79,7 @@ def make_app(
     metrics = MetricsApi(leaderboards, shares or Shares())
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
-        *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards), FriendRoutes(leaderboards)),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

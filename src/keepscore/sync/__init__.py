@@ -16,6 +16,7 @@ from keepscore.config import Settings
 from keepscore.domain.boards import Board
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,
@@ -28,7 +29,13 @@ from keepscore.domain.results.standings import (
 from keepscore.errors import KeepscoreError
 from keepscore.leaderboards import now_ms
 from keepscore.loop_thread import LoopThread
-from keepscore.sync.namespaces import Administration, Audit, History, Keys, Moderation, Players
+from keepscore.sync.admin import Administration
+from keepscore.sync.audit import Audit
+from keepscore.sync.friends import Friends
+from keepscore.sync.history import History
+from keepscore.sync.keys import Keys
+from keepscore.sync.moderation import Moderation
+from keepscore.sync.players import Players
 
 __all__ = ["Leaderboards"]
 
@@ -47,6 +54,7 @@ class Leaderboards:
         self._run = self._thread.run
         self.history = History(self)
         self.players = Players(self)
+        self.friends = Friends(self)
         self.admin = Administration(self)
         self.keys = Keys(self)
         self.moderation = Moderation(self)
@@ -261,6 +269,23 @@ class Leaderboards:
     ) -> Count:
         """Return how many players there are, or how many have a score from `min` to `max`."""
         return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
+
+    def view(
+        self,
+        board: str,
+        player_id: str | None = None,
+        *,
+        top: int = 10,
+        around: int = 5,
+        friends: int = 10,
+        windows: Sequence[str] | None = None,
+        segment: str | None = None,
+        rank: str | None = None,
+    ) -> BoardView:
+        """Return what one screen shows: the top, the player, those around and the first friends, in some windows (None: all)."""
+        return self._run(
+            self._async.view(board, player_id, top=top, around=around, friends=friends, windows=windows, segment=segment, rank=rank)
+        )
 
     def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
         """Return where a player stands now on every board, by board name, after a `cursor`."""

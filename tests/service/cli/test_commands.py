@@ -20,6 +20,8 @@ COMMANDS = [
     ),
     *([name] for name in ("windows", "snapshots", "history", "as-of", "events", "export-events")),
     *([name] for name in ("migrate", "keeper", "revise", "reset")),
+    *([name] for name in ("friends", "view")),
+    *(["friends", name] for name in ("show", "set", "add", "remove", "rank")),
     *(["keeper", name] for name in ("status", "run-once")),
     *(["boards", name] for name in ("list", "show", "apply", "delete")),
 ]

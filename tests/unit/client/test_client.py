@@ -15,8 +15,9 @@ import pytest
 
 from keepscore import Entry, KeepscoreError, Leaderboards, errors, sync
 from keepscore.access.keys import Keys
-from keepscore.client import Client, SyncClient, namespaces, sync_audit, sync_keys, sync_moderation, sync_namespaces
+from keepscore.client import Client, SyncClient, namespaces, sync_audit, sync_friends, sync_keys, sync_moderation, sync_namespaces
 from keepscore.client import audit as client_audit
+from keepscore.client import friends as client_friends
 from keepscore.client import keys as client_keys
 from keepscore.client import moderation as client_moderation
 from keepscore.client.batches import BatchCall
@@ -27,6 +28,7 @@ from keepscore.errors import AnswerLost, ConfigError, InvalidField, InvalidScore
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
+from keepscore.players.friends import Friends
 from keepscore.players.profiles import Players
 from keepscore.reading.history import History
 from keepscore.service.http.problems import problem_of
@@ -46,7 +48,7 @@ def public(cls: type) -> dict[str, Any]:
 def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
     """All calls of a client, those of its namespaces included, by what a program writes."""
     found = public(client)
-    for name in ("history", "players", "admin", "keys", "moderation", "audit"):
+    for name in ("history", "players", "friends", "admin", "keys", "moderation", "audit"):
         namespace = inspect.getattr_static(client, name)
         found |= {f"{name}.{method}": function for method, function in public(get_type_hints(namespace.fget)["return"]).items()}
     return found
@@ -58,6 +60,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (Leaderboards, Client),
         (History, namespaces.History),
         (Players, namespaces.Players),
+        (Friends, client_friends.Friends),
         (Administration, namespaces.Administration),
         (Keys, client_keys.Keys),
         (Moderation, client_moderation.Moderation),
@@ -65,6 +68,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (sync.Leaderboards, SyncClient),
         (sync.History, sync_namespaces.SyncHistory),
         (sync.Players, sync_namespaces.SyncPlayers),
+        (sync.Friends, sync_friends.SyncFriends),
         (sync.Administration, sync_namespaces.SyncAdministration),
         (sync.Keys, sync_keys.SyncKeys),
         (sync.Moderation, sync_moderation.SyncModeration),

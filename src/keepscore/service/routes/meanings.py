@@ -11,12 +11,16 @@ __all__ = ["FIELD_MEANINGS", "PARAMETERS", "PATH_EXAMPLES", "meaning_of"]
 PARAMETERS = {
     "board": "The board's name.",
     "player_id": "The player's id, percent-encoded.",
+    "friend_id": "The friend's id, percent-encoded.",
+    "top": "How many of the first players, 0 to 1,000.",
+    "friends": "How many of the player's friends, 0 to 5,001.",
+    "windows": "Which windows, such as `daily,weekly`. Default: all that are open.",
     "window": "`daily`, `weekly`, `monthly`, `yearly`, `all_time` or `season`. Default: the board's first window.",
     "window_id": "Which one, such as 2026-11-15 or 2026-W46. Default: the current one.",
     "segment": "A slice of the board, such as region:eu. Default: everyone.",
     "rank": "How to number ranks: `unique` (1, 2, 3, 4), `standard` (1, 1, 3, 4) or `dense` (1, 1, 2, 3).",
     "path rank": "The rank in the middle, from 1.",
-    "limit": "How many to return, 1 to 1,000; up to 10,000 events of a board.",
+    "limit": "How many to return, 1 to 1,000; up to 10,000 events of a board. Of friends up to 5,001, and all by default.",
     "offset": "How many to skip.",
     "cursor": "`next_cursor` of the page before.",
     "after": "The key of the last part of the page before.",
@@ -49,7 +53,15 @@ PARAMETERS = {
 }
 
 #: What variable parts of a path are in examples that do not say otherwise.
-PATH_EXAMPLES = {"board": "global", "player_id": "ada", "rank": 1, "key_id": "5hVqT0aWm3Kd", "id": 1, "void_id": "v_3f9a1c0b7d2e4856"}
+PATH_EXAMPLES = {
+    "board": "global",
+    "player_id": "ada",
+    "friend_id": "bruno",
+    "rank": 1,
+    "key_id": "5hVqT0aWm3Kd",
+    "id": 1,
+    "void_id": "v_3f9a1c0b7d2e4856",
+}
 
 #: Where an answer comes from the ledger's checkpoint or an archive, or is an estimate.
 _ESTIMATE = "Only with `keep_top`, for a player the engine does not keep"
@@ -246,6 +258,21 @@ FIELD_MEANINGS = {
     "Rebuild.events": "How many events were read.",
     "Verification.events": "How many events were read.",
     "complete_from": "Events before this moment were dropped.",
+    # Friends.
+    "friend_ids": "Up to 5,000 players.",
+    "FriendList.friend_ids": "The friends, by id.",
+    "total_friends": "How many friends the player has, ranked or not; members of a group.",
+    "FriendStanding.rank": "The rank among these players.",
+    "global_rank": "The rank among all players.",
+    "is_current_player": "`true` for the player whose friends they are.",
+    "FriendsBoard.player_id": "Whose friends they are; null for a group that nobody in particular looks at.",
+    "group_id": "The group.",
+    "me": "Where the player stands; null: not ranked.",
+    "top": "The first players.",
+    "WindowView.around": "The player, with those above and below.",
+    "friends": "The player with the first of the friends, in rank order.",
+    "BoardView.windows": "What is seen of each window, by name.",
+    "BoardView.player_id": "The player who looks; null: nobody in particular.",
     # Operations.
     "rankings": "How many rankings.",
     "seconds": "How long it took.",

@@ -12,8 +12,10 @@ import msgspec
 
 from keepscore.domain.board_fields import BOUNDS, NAME_PATTERN, SEGMENT_PATTERN, RankKind, WindowName
 from keepscore.domain.boards import MAX_SCORE
+from keepscore.domain.friends import MAX_FRIENDS
 from keepscore.domain.imports import KEY_PATTERN
 from keepscore.domain.values import MAX_ID_BYTES, TEXT_PATTERN
+from keepscore.reading.among import MAX_AMONG
 from keepscore.reading.history import MAX_BOARD_EVENTS, MAX_EVENTS, MAX_WINDOWS
 from keepscore.reading.reader import MAX_AROUND, MAX_LOOKUP
 from keepscore.reading.snapshots import MAX_SNAPSHOT_ID
@@ -28,6 +30,9 @@ __all__ = [
     "AroundCount",
     "BoardEventCount",
     "EventCount",
+    "FriendCount",
+    "FriendIds",
+    "FriendLimit",
     "ImportKeys",
     "NumberField",
     "Offset",
@@ -42,6 +47,7 @@ __all__ = [
     "SegmentName",
     "TextField",
     "Time",
+    "TopCount",
     "WindowChoice",
     "WindowCount",
     "WindowList",
@@ -81,11 +87,17 @@ SegmentFields = Annotated[
     dict[str, Region], _meta(propertyNames={"pattern": _whole(SEGMENT_PATTERN)}, maxProperties=BOUNDS["Board.segments"].most)
 ]
 ScoreList = Annotated[list[msgspec.Raw], _meta(maxItems=MAX_BATCH)]
+FriendIds = Annotated[list[PlayerText], _meta(maxItems=MAX_FRIENDS)]
 PlayerList = Annotated[list[PlayerText], _meta(maxItems=MAX_LOOKUP)]
 #: The windows in which a correction counts.
 WindowList = Annotated[list[Annotated[str, _meta(enum=_WINDOWS)]], _meta(minItems=1, uniqueItems=True)]
 ImportKeys = Annotated[list[Annotated[str, _meta(pattern=_whole(KEY_PATTERN))]], _meta(maxItems=MAX_BATCH)]
 
+#: How many of the friends; None: all.
+FriendLimit = Annotated[int | None, _from_to(1, MAX_AMONG)]
+#: Parts of a view, each of which may be left out with 0.
+TopCount = Annotated[int, _from_to(0, MAX_LIMIT)]
+FriendCount = Annotated[int, _from_to(0, MAX_AMONG)]
 PageLimit = Annotated[int, _from_to(1, MAX_LIMIT)]
 Offset = Annotated[int, _from_to(0, MAX_OFFSET)]
 AroundCount = Annotated[int, _from_to(0, MAX_AROUND)]
@@ -102,6 +114,7 @@ SegmentName = Annotated[str | None, _meta(pattern=f"^(?:{SEGMENT_PATTERN}):.+$")
 PATHS: dict[str, dict[str, Any]] = {
     "board": _BOARD,
     "player_id": {"type": "string", **TEXT},
+    "friend_id": {"type": "string", **TEXT},
     "rank": {"type": "integer", "minimum": 1, "maximum": MAX_RANK},
     "window": {"type": "string", "enum": _WINDOWS},
     "window_id": {"type": "string", "minLength": 1},

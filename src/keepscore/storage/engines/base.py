@@ -15,6 +15,7 @@ from keepscore.storage.engines.capabilities import (
     SpoolSupport,
     Unlocked,
 )
+from keepscore.storage.engines.looks import Look, Sight
 from keepscore.storage.engines.roles import Applying, Bookkeeping, Loading, Rankings, Restating, States
 from keepscore.storage.engines.values import Batch, Change, Dirty, Gap, Loaded, Memory, Outcome, Page, Pruned, Ranking, Update, made_update
 
@@ -27,6 +28,7 @@ __all__ = [
     "InstantSupport",
     "Loaded",
     "LockSupport",
+    "Look",
     "Memory",
     "Outcome",
     "Page",
@@ -35,6 +37,7 @@ __all__ = [
     "Ranking",
     "RankingEngine",
     "Rankings",
+    "Sight",
     "SpoolSupport",
     "Update",
     "made_update",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence, Set
+from contextlib import suppress
 from math import inf
 
 from keepscore.domain.boards import Board, RankKind
 from keepscore.domain.ordering import Place, Row
 from keepscore.domain.scoring import State
+from keepscore.errors import InvalidPage
+from keepscore.storage.engines.looks import NO_ROWS, Look, Sight
 from keepscore.storage.engines.values import Batch, Loaded, Memory, Outcome, Page, Ranking
 
 __all__ = ["Applying", "Bookkeeping", "Loading", "Rankings", "Restating", "States"]
@@ -45,6 +48,25 @@ class Rankings(ABC):
     @abstractmethod
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
         """Return how many players have a score from `low` to `high`, both included. O(log N)."""
+
+    async def see(self, looks: Sequence[Look]) -> list[Sight]:
+        """Return several things of each of some rankings of one board. O(log N + rows) for each, and O(log N) for each player.
+
+        An engine reads all of it in one step, in one round trip. What does not change, or keeps only some, reads one after the other.
+        """
+        return [await self._seen(look) for look in looks]
+
+    async def _seen(self, look: Look) -> Sight:
+        top = await self.page(look.ranking, 0, look.top, look.rank)
+        place = None if look.player is None else await self.place(look.ranking, look.player, look.rank)
+        near = NO_ROWS
+        if place is not None and look.around:
+            first = max(0, place.unique - 1 - look.around)
+            with suppress(InvalidPage):
+                # Who is around somebody whom the engine does not keep is not known.
+                near = await self.page(look.ranking, first, place.unique + look.around - first, look.rank)
+        among = await self.places(look.ranking, look.among, look.rank) if look.among else []
+        return Sight(top.total, top, place, near, among)
 
 
 class States(ABC):

@@ -15,6 +15,7 @@ from keepscore.storage.ledgers.boards import BoardStore
 from keepscore.storage.ledgers.checkpoints import CheckpointStore
 from keepscore.storage.ledgers.claims import ClaimStore
 from keepscore.storage.ledgers.events import EventStore
+from keepscore.storage.ledgers.friends import FriendStore
 from keepscore.storage.ledgers.identity import Identity
 from keepscore.storage.ledgers.keys import KeyStore
 from keepscore.storage.ledgers.leadership import Leadership
@@ -46,6 +47,8 @@ class Ledger(ABC):
     retention: EventRemoval
     #: What is known of players beside their scores.
     players: PlayerStore
+    #: Who is whose friend.
+    friends: FriendStore
     #: API keys, and request ids that are spent.
     keys: KeyStore
     #: Refused submissions, where a rule counts them.

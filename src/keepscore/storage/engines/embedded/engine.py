@@ -29,6 +29,7 @@ from keepscore.storage.engines.base import (
 from keepscore.storage.engines.embedded.board import EmbeddedBoard
 from keepscore.storage.engines.embedded.loading import EmbeddedLoading
 from keepscore.storage.engines.embedded.ranking import EmbeddedRanking
+from keepscore.storage.engines.looks import NO_ROWS, Look, Sight
 
 __all__ = ["EmbeddedEngine"]
 
@@ -222,6 +223,13 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
         found = self._ranking(ranking)
         return 0 if found is None else found.count(low, high)
+
+    async def see(self, looks: Sequence[Look]) -> list[Sight]:
+        rankings = [self._ranking(look.ranking) for look in looks]
+        return [
+            Sight(0, NO_ROWS, None, NO_ROWS, [None] * len(look.among)) if ranking is None else ranking.see(look)
+            for look, ranking in zip(looks, rankings, strict=True)
+        ]
 
     async def rankings(self, board_id: int) -> list[Ranking]:
         board = self._boards.get(board_id)

@@ -9,6 +9,7 @@ from keepscore.domain.ordering import KeyCodec, Place, Ranks, Row
 from keepscore.domain.scoring import State
 from keepscore.storage.engines.base import Change, Page, Pruned
 from keepscore.storage.engines.embedded.ladder import Ladder
+from keepscore.storage.engines.looks import NO_ROWS, Look, Sight
 
 __all__ = ["EmbeddedRanking"]
 
@@ -116,6 +117,23 @@ class EmbeddedRanking:
         rows = [decode(key) for key in keys]
         first = Ranks(*self.ranks(keys[0], rows[0].score)) if keys else Ranks(total + 1, total + 1, self.ladder.groups + 1)
         return Page(rows, first, self.total)
+
+    def see(self, look: Look) -> Sight:
+        """Return several things at once. O(log N + rows), and O(log N) for each of the first `limit` players among some."""
+        place = None if look.player is None else self.place(look.player)
+        near = NO_ROWS
+        if place is not None and look.around:
+            first = max(0, place.unique - 1 - look.around)
+            near = self.page(first, place.unique + look.around - first)
+        among: list[Place | None] = [None] * len(look.among)
+        found = [(key, i) for i, key in enumerate(map(self.keys.get, look.among)) if key is not None]
+        found.sort(reverse=self.descending)
+        total, state = self.total, self.codec.state
+        for number, (key, i) in enumerate(found):
+            score, since = state(key)
+            ranks = self.ranks(key, score) if number < look.limit else (0, 0, 0)
+            among[i] = Place(score, since, *ranks, total)
+        return Sight(total, self.page(0, look.top), place, near, among)
 
     def offset_after(self, row: Row) -> int:
         """Count the rows that are not behind `row`."""

@@ -82,6 +82,7 @@ SCRIPTS = {
         "probe",
         "look",
         "places",
+        "see",
         "states",
         "peaks",
         "page",

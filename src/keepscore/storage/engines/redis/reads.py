@@ -12,7 +12,7 @@ from keepscore.domain.boards import RankKind
 from keepscore.domain.ordering import Place, Ranks, Row
 from keepscore.domain.scoring import State
 from keepscore.errors import KeyTaken, RankingLost
-from keepscore.storage.engines.base import Page, Ranking, RankingEngine
+from keepscore.storage.engines.base import Look, Page, Ranking, RankingEngine, Sight
 from keepscore.storage.engines.redis.answers import REPLACED, places_from
 from keepscore.storage.engines.redis.answers import unpack as _unpack
 from keepscore.storage.engines.redis.boards import (
@@ -29,6 +29,7 @@ from keepscore.storage.engines.redis.flaws import flaws
 from keepscore.storage.engines.redis.layouts import RankingKeys
 from keepscore.storage.engines.redis.questions import Questions
 from keepscore.storage.engines.redis.rotation import Rotation
+from keepscore.storage.engines.redis.sights import nothing_seen, sight_from, told_look
 from keepscore.storage.engines.redis.url import RedisAddress
 
 __all__ = ["RedisReads"]
@@ -115,6 +116,29 @@ class RedisReads(RankingEngine):
         rows, offset, standard, dense, size, hidden = found
         unique = offset + 1 if rows else size + 1
         return Page([Row(*row) for row in rows], Ranks(unique, standard, dense), size + hidden)
+
+    async def see(self, looks: Sequence[Look]) -> list[Sight]:
+        known = self._boards.get(looks[0].ranking.board)
+        if known is None:
+            return [nothing_seen(look) for look in looks]
+        places = [self._boards.at(known, look.ranking) for look in looks]
+        keys = [known.listed, known.watermarks, *(key for at in places for key in at[:3])]
+        told = [told_look(at, look) for at, look in zip(places, looks, strict=True)]
+        call = ScriptCall("see", keys, _pack([known.epoch, self._clock(), known.board.order == "desc", told]))
+        answers = _unpack(await self._client.read(call, replica=known.board.consistency == "eventual"))
+        if "lost" in answers:
+            # A replica may be behind.
+            answers = _unpack(await self._client.read(call, replica=False))
+        while "dense" in answers:
+            await index_scores(self._client, known, places[answers.index("dense")])
+            answers = _unpack(await self._client.read(call, replica=False))
+        if "lost" in answers:
+            if await self._rotation.is_moved(looks[0].ranking.board, known.epoch):
+                return await self.see(looks)
+            raise self._lost(known, looks[answers.index("lost")].ranking)
+        if "taken" in answers:
+            raise await self._taken(looks[answers.index("taken")].ranking)
+        return [sight_from(answer) for answer in answers]
 
     async def read(self, script: str, ranking: Ranking, *arguments: Any, replica: bool = True) -> Any:
         """Run a script that reads a ranking, from a replica where that will do; None where the board is not known."""

@@ -12,6 +12,7 @@ from keepscore.storage.ledgers.postgres.checkpoints import PostgresCheckpoints
 from keepscore.storage.ledgers.postgres.claims import PostgresClaims
 from keepscore.storage.ledgers.postgres.connections import LONG_CALL_DEADLINES, OLDEST_VERSION, Connections
 from keepscore.storage.ledgers.postgres.events import PostgresEvents
+from keepscore.storage.ledgers.postgres.friends import PostgresFriends
 from keepscore.storage.ledgers.postgres.keys import PostgresKeys
 from keepscore.storage.ledgers.postgres.leadership import PostgresLeadership
 from keepscore.storage.ledgers.postgres.marks import PostgresMarks
@@ -44,6 +45,7 @@ class PostgresLedger(Ledger):
         self.openings = PostgresOpenings(connections)
         self.retention = PostgresRetention(connections)
         self.players = PostgresPlayers(connections, claims)
+        self.friends = PostgresFriends(connections)
         self.keys = PostgresKeys(connections, audit)
         self.attempts = PostgresAttempts(connections)
         self.audit = self._audit = audit

@@ -15,6 +15,7 @@ from keepscore.storage.ledgers.sqlite.checkpoints import SqliteCheckpoints
 from keepscore.storage.ledgers.sqlite.claims import SqliteClaims
 from keepscore.storage.ledgers.sqlite.connections import SqliteConnections
 from keepscore.storage.ledgers.sqlite.events import SqliteEvents
+from keepscore.storage.ledgers.sqlite.friends import SqliteFriends
 from keepscore.storage.ledgers.sqlite.keys import SqliteKeys
 from keepscore.storage.ledgers.sqlite.leadership import SqliteLeadership
 from keepscore.storage.ledgers.sqlite.marks import SqliteMarks
@@ -48,6 +49,7 @@ class SqliteLedger(Ledger):
         self.openings = SqliteOpenings(connections)
         self.retention = SqliteRetention(connections)
         self.players = SqlitePlayers(connections, claims)
+        self.friends = SqliteFriends(connections)
         self.keys = SqliteKeys(connections, audit)
         self.attempts = SqliteAttempts(connections)
         self.audit = self._audit = audit

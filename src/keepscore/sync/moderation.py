@@ -1,0 +1,79 @@
+"""The namespace `moderation` of the blocking library.
+
+Made from `keepscore.fairplay.moderation` by `tools/write_sync.py`; changes belong there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from keepscore.domain.results.moderation import Void, VoidReport
+
+if TYPE_CHECKING:
+    from keepscore.sync import Leaderboards
+
+__all__ = ["Moderation"]
+
+
+class Moderation:
+    """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._leaderboards = leaderboards
+
+    def void(
+        self,
+        board: str,
+        reason: str,
+        *,
+        player_id: str | None = None,
+        game_id: str | None = None,
+        event_ids: Sequence[str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        revise: bool = False,
+        dry_run: bool = False,
+        cursor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> VoidReport:
+        """Let events no longer count: those of a player, a game or a time (from `since` up to `until`), or named as `writer-n`.
+
+        Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
+        `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
+        `report` a void.
+        """
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.void(
+                board,
+                reason,
+                player_id=player_id,
+                game_id=game_id,
+                event_ids=event_ids,
+                since=since,
+                until=until,
+                revise=revise,
+                dry_run=dry_run,
+                cursor=cursor,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def remove(self, board: str, player_id: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> VoidReport:
+        """Remove a player from a board: all of their events there no longer count. `undo` brings the player back."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.remove(board, player_id, reason, dry_run=dry_run, idempotency_key=idempotency_key)
+        )
+
+    def undo(self, void_id: str, reason: str, *, idempotency_key: str | None = None) -> Void:
+        """Undo a void: what it was about counts again, with its own times, so that ties are as they were."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.undo(void_id, reason, idempotency_key=idempotency_key))
+
+    def report(self, void_id: str, *, cursor: str | None = None) -> VoidReport:
+        """Return what a void changed when it was recorded, a page of 1,000 changes at a time."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.report(void_id, cursor=cursor))
+
+    def voids(self, *, board: str | None = None) -> list[Void]:
+        """Return all voids, or those of a board, the newest first."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.voids(board=board))
