@@ -32,6 +32,7 @@ COMMANDS = [
 COMMANDS += ["import", "export", "migrate", "events", "version", "keeper", "keeper status", "keeper run-once", "revise"]
 COMMANDS += ["windows", "snapshots", "history", "as-of", "export-events", "reset"]
 COMMANDS += ["keys create", "keys list", "keys revoke", "keys rotate", "remove", "void", "voids", "undo", "audit list", "audit verify"]
+COMMANDS += ["friends show", "friends set", "friends add", "friends remove", "friends rank", "view"]
 
 
 def configured(directory: Path, text: str) -> str:
@@ -76,7 +77,7 @@ def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.Monkey
     words = {"ledger.keep_keys": "45d", "ledger.keep_events": "45d", "server.stop_timeout": "45s"}
     words |= {"server.log_level": "debug", "server.log_format": "json", "server.idle_timeout": "45s", "server.body_timeout": "45s"}
     words |= {"server.allowed_hosts": "scores.example.com, play.example.com", "server.cors_origins": "https://play.example.com"}
-    words |= {"server.auth": "off", "server.environment": "test"}
+    words |= {"server.auth": "off", "server.environment": "test", "players.friends": "mutual"}
     words |= {f"limits.{subject}": "7/1m" for subject in ("key", "player", "address", "board")}
     text = words.get(name) or {int: "77", bool: "true", str: "text"}[SETTINGS[name].kind]
     plain, changed = load_settings(environment={}), load_settings(environment={variable: text})
@@ -120,11 +121,11 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_no_command_is_left_out(tmp_path: Path) -> None:
-    shown = [run(*group, "--help", cwd=tmp_path).stdout for group in ([], ["boards"], ["keeper"], ["keys"], ["audit"])]
-    names = [re.findall(r"^  ([a-z-]+) ", text.partition("Commands:")[2], re.MULTILINE) for text in shown]
-    found = {*names[0], *(f"boards {name}" for name in names[1]), *(f"keeper {name}" for name in names[2])}
-    found |= {f"keys {name}" for name in names[3]} | {f"audit {name}" for name in names[4]}
-    assert found == {*COMMANDS, "boards", "keys", "audit"}
+    groups = ["", "boards", "keeper", "keys", "audit", "friends"]
+    shown = {group: run(*group.split(), "--help", cwd=tmp_path).stdout for group in groups}
+    names = {group: re.findall(r"^  ([a-z-]+) ", text.partition("Commands:")[2], re.MULTILINE) for group, text in shown.items()}
+    found = {f"{group} {name}".strip() for group, own in names.items() for name in own}
+    assert found == {*COMMANDS, *groups[1:]}
 
 
 def test_the_demo_configuration_is_right() -> None:

@@ -32,6 +32,7 @@ TAGS = {
     "Access": "API keys, and tokens for players. If keys are required, send one as `Authorization: Bearer ks_…`.",
     "Boards": "Define what is ranked, and how.",
     "Players": "Names to show.",
+    "Friends": "Lists of friends, and ranks among friends.",
     "Moderation": "Let scores of cheaters no longer count, and undo that. Everything is recorded with its reason.",
     "Audit": "Who did what, when, from where and why, and the proof that nobody has changed that.",
     "Operations": "Look after boards: check, rebuild, reset, correct.",
