@@ -49,7 +49,8 @@ def programs() -> Path:
     if not subprocess.run(_as_user(str(found / "initdb"), "--version"), cwd="/", capture_output=True, check=False).returncode:
         return found
     # With the libraries beside the package, which the programs find by their relative place.
-    copy = Path(tempfile.mkdtemp(prefix="keepscore-postgres-"))
+    # Not where temporary files are in memory: programs may not run there.
+    copy = Path(tempfile.mkdtemp(prefix="keepscore-postgres-", dir="/var/tmp"))
     atexit.register(shutil.rmtree, copy, ignore_errors=True)
     copy.chmod(0o755)
     shutil.copytree(package / "pginstall", copy / package.name / "pginstall", symlinks=True)
