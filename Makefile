@@ -13,8 +13,8 @@ help:                  ## List what can be made.
 run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the demo configuration.
 	$(BIN)/keepscore serve --config examples/demo.toml
 
-test: .venv/tested     ## Run all tests, two files at a time.
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+test: .venv/tested     ## Run all tests, three at a time: some wait for servers while others compute.
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-fast: .venv/tested   ## Run the tests that need no server, in under a minute.
 	$(BIN)/python -m pytest -n 2 tests/unit src

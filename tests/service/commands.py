@@ -6,6 +6,9 @@ lines of JSON.
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import json
 import os
 import signal
@@ -16,10 +19,27 @@ import traceback
 from importlib.metadata import entry_points
 from typing import IO, Any
 
-import keepscore.service.serve  # noqa: F401 - what `serve` imports late
+import httpx
+
+# What the command imports late, all of it.
+import keepscore.cli
+import keepscore.client
+import keepscore.service.serve
+import keepscore.storage.engines.redis.engine
+import keepscore.storage.ledgers.postgres.ledger  # noqa: F401
 
 (SCRIPT,) = entry_points(group="console_scripts", name="keepscore")
 MAIN = SCRIPT.load()
+
+
+def warm_up() -> None:
+    """Have everything imported that is imported when it is first needed."""
+    httpx.Client(trust_env=False).close()
+    sys.argv = ["keepscore", "version"]
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+        MAIN()
+    # What is here already is shared with every command: none has to look whether it is still needed.
+    gc.freeze()
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +91,7 @@ def command(request: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> int:
 
 
 if __name__ == "__main__":
+    warm_up()
     answers = os.fdopen(os.dup(1), "w")
     for line in iter(sys.stdin.readline, ""):
         print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
