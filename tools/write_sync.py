@@ -65,6 +65,7 @@ from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStand
 from keepscore.domain.results.audit import AuditCheck, AuditPage
 from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.results.review import QueueItem, QueuePage
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,

@@ -21,8 +21,9 @@ from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.friends import ONE_WAY, FriendRules
 from keepscore.fairplay.audit import Audit
-from keepscore.fairplay.job import FinishVoids
+from keepscore.fairplay.job import FinishReviews, FinishVoids
 from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.review import Review
 from keepscore.fairplay.rules import BoardRules
 from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.administration import Administration
@@ -151,6 +152,7 @@ class Runtime:
     players: Players
     friends: Friends
     screens: Screens
+    review: Review
     moderation: Moderation
     audit: Audit
     readiness: Readiness
@@ -264,7 +266,9 @@ async def build_runtime(
     checkpoints = Checkpoints(job_parts, CatchingUp(job_parts))
     rebuilds = Rebuilds(parts, definitions, checkpoints, feed)
     voids = Voids(job_parts, rebuilds)
-    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, names, [FinishVoids(job_parts, voids)])
+    review = Review(job_parts, rebuilds)
+    finishing = [FinishVoids(job_parts, voids), FinishReviews(job_parts, review)]
+    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, names, finishing)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -305,7 +309,8 @@ async def build_runtime(
         players=Players(stores, claims, reader, names),
         friends=Friends(friend_lists, reader, among),
         screens=Screens(friend_lists, among),
-        moderation=Moderation(voids, claims),
+        review=review,
+        moderation=Moderation(voids, review, claims),
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),

@@ -26,6 +26,7 @@ from keepscore.cli import (
     moderation,
     rankings,
     resets,
+    review,
     scores,
     verification,
 )
@@ -107,6 +108,7 @@ app.add_typer(keeper.app, name="keeper")
 app.command()(keeper.revise)
 app.add_typer(resets.app)
 app.add_typer(moderation.app)
+app.add_typer(review.app, name="queue")
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")
 

@@ -10,7 +10,7 @@ from keepscore.cli.options import BoardName, Config, Json, Url, Yes, cell, confi
 from keepscore.domain.nouns import counted
 from keepscore.domain.results.moderation import ScoreAndRank, VoidList, VoidReport
 
-__all__ = ["app"]
+__all__ = ["Reason", "app"]
 
 app = typer.Typer()
 

@@ -12,6 +12,7 @@ from typing import Any
 from keepscore.client.calls import RequestKey, change, decoder, read, voids_of
 from keepscore.client.sync_sending import SyncSend
 from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.results.review import QueueItem, QueuePage
 
 __all__ = ["SyncModeration"]
 
@@ -87,3 +88,28 @@ class SyncModeration:
     def voids(self, *, board: str | None = None) -> list[Void]:
         """Return all voids, or those of a board, the newest first."""
         return self._call(read(voids_of, "moderation", "voids", query={"board": board}))
+
+    def queue(
+        self,
+        *,
+        board: str | None = None,
+        player_id: str | None = None,
+        state: str = "open",
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> QueuePage:
+        """Return scores that are to be decided about, the oldest first, with what helps to decide; or those that were decided."""
+        query = {"board": board, "player_id": player_id, "state": state, "cursor": cursor, "limit": limit}
+        return self._call(read(decoder(QueuePage), "moderation", "queue", query=query))
+
+    def approve(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
+        """Approve a score in the queue: it counts, with its original time."""
+        return self._decide(queue_id, "approve", reason, idempotency_key)
+
+    def reject(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
+        """Reject a score in the queue: it does not count."""
+        return self._decide(queue_id, "reject", reason, idempotency_key)
+
+    def _decide(self, queue_id: str, verb: str, reason: str, key: str | None) -> QueueItem:
+        path, body = ("moderation", "queue", queue_id, verb), {"reason": reason}
+        return self._call(change(decoder(QueueItem), "POST", *path, body=body, key=RequestKey(key), is_long=True))

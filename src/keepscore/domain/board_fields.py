@@ -128,7 +128,7 @@ FIELDS: dict[str, str] = {
     "movement": "what `rank_change` in lists compares with: the ranks some time ago, such as `1d`, or those of the `previous_window`",
     "inactivity": "what players lose when they stop playing, such as `{after = '14d', lose = 25, every = '7d', floor = 1000}`",
     "rollup": "the boards that this one is made from, such as `{of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}`",
-    "rules": "what submissions must keep to, or they are refused, such as `{max_submissions = {daily = 10}}`",
+    "rules": "what submissions must keep to, or they are refused or put in quarantine, such as `{max_submissions = {daily = 10}}`",
     "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
     "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
     "default all",
@@ -186,6 +186,10 @@ RULE_FIELDS: dict[str, str] = {
     "score_per_second": "the highest score or amount for each second since its play began; needs a play token",
     "require": "`['game_id']`: every submission names its game, and each game of a player counts once",
     "builds": "patterns of the game's builds that may send scores, such as `['1.4.*']`; needs a play token",
+    "max_score": "the highest score or amount that one submission may bring; unlike the board's own, it can be put in quarantine",
+    "min_score": "the lowest one, for boards where low scores are better",
+    "on_break": "what happens to a submission that breaks a rule: `refuse` it, or `quarantine` it until a moderator decides; or a table by "
+    "rule, such as `{max_increase = 'quarantine'}`",
 }
 
 #: The fields of every table of a definition, by the name of its struct.

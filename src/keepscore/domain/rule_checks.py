@@ -7,8 +7,9 @@ to it, so two in one group see each other. Times are those at which the service 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from typing import NamedTuple
 
 from keepscore.domain.board_checks import brief
@@ -21,7 +22,7 @@ from keepscore.domain.verdicts import VERDICTS, that_count
 from keepscore.domain.windows import Span, span_at
 from keepscore.errors import GameCounted, KeepscoreError, RuleBroken
 
-__all__ = ["Facts", "RulePast", "attempts_since", "broken"]
+__all__ = ["Facts", "RulePast", "attempts_since", "breaches"]
 
 
 class Facts(NamedTuple):
@@ -175,15 +176,32 @@ class RulePast:
         return sum(own, 0 if opened is None else opened.score)
 
 
-def broken(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> KeepscoreError | None:
-    """Return the error that names the first rule that a submission breaks, its limit and the value; None where it breaks none."""
-    return (
-        _too_many(board, "max_attempts", "attempts", limits.attempts, facts, [past.taken, past.refused])
-        or _of_the_play(board, limits, facts)
-        or _of_the_game(board, limits, facts, past)
-        or _too_many(board, "max_submissions", "accepted submissions", limits.submissions, facts, [past.taken])
-        or _too_steep(board, limits, facts, past)
-    )
+def breaches(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> list[KeepscoreError]:
+    """Return the rules that a submission breaks, each with its limit and the value: up to the first that refuses it, which is last."""
+    found: list[KeepscoreError] = []
+    for error in _broken(board, limits, facts, past):
+        if error is not None:
+            found.append(error)
+            if not isinstance(error, RuleBroken) or error.rule not in limits.holding:
+                break
+    return found
+
+
+def _broken(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> Iterator[KeepscoreError | None]:
+    if limits.attempts:
+        yield _too_many(board, "max_attempts", "attempts", limits.attempts, facts, [past.taken, past.refused])
+    if limits.builds:
+        yield _of_the_build(board, limits, facts)
+    if limits.per_second is not None:
+        yield _too_fast(board, limits.per_second, facts)
+    if limits.once_a_game:
+        yield _of_the_game(board, facts, past)
+    if limits.submissions:
+        yield _too_many(board, "max_submissions", "accepted submissions", limits.submissions, facts, [past.taken])
+    if limits.increase:
+        yield _too_steep(board, limits, facts, past)
+    if limits.scores != (None, None):
+        yield _too_good(board, limits, facts)
 
 
 def attempts_since(board: Board, limits: RuleLimits, now: int) -> int | None:
@@ -209,30 +227,42 @@ def _too_many(board: Board, rule: str, what: str, limits: tuple[Limit, ...], fac
     return None
 
 
-def _of_the_play(board: Board, limits: RuleLimits, facts: Facts) -> RuleBroken | None:
-    play = facts.play
-    if limits.builds:
-        patterns = ", ".join(limits.builds)
-        if play is None or play.build is None:
-            what = "no play_token was sent" if play is None else "its play was begun without a build"
-            return _error(board, "builds", patterns, None, f"{what}: begin a play with POST …/plays and a build")
-        if not any(fnmatchcase(play.build, pattern) for pattern in limits.builds):
-            return _error(board, "builds", patterns, play.build, f"the play's build is {brief(play.build)}")
-    if limits.per_second is not None:
-        shown = str(board.rules.score_per_second if board.rules is not None else "")
-        if play is None:
-            return _error(board, "score_per_second", shown, None, "no play_token was sent: begin a play with POST …/plays")
-        ms = max(0, facts.received - play.started_ms)
-        if facts.amount > 0 and facts.amount * 1000 > limits.per_second * ms:
-            what = "score" if facts.kind == "score" else "amount"
-            value = board.shown(facts.amount)
-            return _error(board, "score_per_second", shown, value, f"{what} = {value}, {ms / 1000:g} s after the play began")
+def _of_the_build(board: Board, limits: RuleLimits, facts: Facts) -> RuleBroken | None:
+    play, patterns = facts.play, ", ".join(limits.builds)
+    if play is None or play.build is None:
+        what = "no play_token was sent" if play is None else "its play was begun without a build"
+        return _error(board, "builds", patterns, None, f"{what}: begin a play with POST …/plays and a build")
+    if not any(fnmatchcase(play.build, pattern) for pattern in limits.builds):
+        return _error(board, "builds", patterns, play.build, f"the play's build is {brief(play.build)}")
     return None
 
 
-def _of_the_game(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> KeepscoreError | None:
-    if not limits.once_a_game:
-        return None
+def _too_fast(board: Board, per_second: Fraction, facts: Facts) -> RuleBroken | None:
+    play, shown = facts.play, str(board.rules.score_per_second if board.rules is not None else "")
+    if play is None:
+        return _error(board, "score_per_second", shown, None, "no play_token was sent: begin a play with POST …/plays")
+    ms = max(0, facts.received - play.started_ms)
+    if facts.amount > 0 and facts.amount * 1000 > per_second * ms:
+        value = board.shown(facts.amount)
+        return _error(board, "score_per_second", shown, value, f"{_what(facts)} = {value}, {ms / 1000:g} s after the play began")
+    return None
+
+
+def _too_good(board: Board, limits: RuleLimits, facts: Facts) -> RuleBroken | None:
+    value = board.shown(facts.amount)
+    low, high = limits.scores
+    if high is not None and facts.amount > high:
+        return _error(board, "max_score", str(board.shown(high)), value, f"{_what(facts)} = {value}")
+    if low is not None and facts.amount < low:
+        return _error(board, "min_score", str(board.shown(low)), value, f"{_what(facts)} = {value}")
+    return None
+
+
+def _what(facts: Facts) -> str:
+    return "score" if facts.kind == "score" else "amount"
+
+
+def _of_the_game(board: Board, facts: Facts, past: RulePast) -> KeepscoreError | None:
     if facts.game_id is None:
         return _error(board, "require", "game_id", None, "no game_id was sent")
     if facts.game_id in past.games:
@@ -241,7 +271,7 @@ def _of_the_game(board: Board, limits: RuleLimits, facts: Facts, past: RulePast)
 
 
 def _too_steep(board: Board, limits: RuleLimits, facts: Facts, past: RulePast) -> RuleBroken | None:
-    rise = past.rise(facts) if limits.increase else 0
+    rise = past.rise(facts)
     for limit in limits.increase if rise > 0 else ():
         value, time = rise, ""
         if limit.ms is not None:

@@ -20,12 +20,16 @@ from keepscore.errors import InvalidScore
 if TYPE_CHECKING:
     from keepscore.domain.boards import Board
 
-__all__ = ["Limit", "RuleLimits", "Rules", "limits_of", "rules_from"]
+__all__ = ["HOLDING", "Limit", "RuleLimits", "Rules", "limits_of", "rules_from"]
 
 #: The shortest time that a rule counts in (milliseconds).
 MIN_TIME_MS = 1000
 
 Required = Literal["game_id"]
+#: What happens to a submission that breaks a rule.
+OnBreak = Literal["refuse", "quarantine"]
+#: The rules whose breaches can be put in quarantine. A missing or used game is always refused, and so are too many attempts.
+HOLDING = ("max_increase", "max_submissions", "score_per_second", "builds", "max_score", "min_score")
 #: A rate such as `10/1h`, or most counts by the names of windows.
 Counts = str | dict[str, int]
 
@@ -45,6 +49,9 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     score_per_second: int | float | None = None
     require: list[Required] = []
     builds: list[str] = []
+    max_score: int | float | None = None
+    min_score: int | float | None = None
+    on_break: OnBreak | dict[str, OnBreak] = "refuse"
 
 
 class Limit(NamedTuple):
@@ -68,6 +75,10 @@ class RuleLimits(NamedTuple):
     #: Whether each game of a player counts once.
     once_a_game: bool
     builds: tuple[str, ...]
+    #: What one submission may bring.
+    scores: tuple[int | None, int | None] = (None, None)
+    #: The rules whose breaches are put in quarantine.
+    holding: frozenset[str] = frozenset()
 
     @property
     def needs_events(self) -> bool:
@@ -93,7 +104,9 @@ def rules_from(data: Any) -> Rules | None:
             raise ValueError(f"{field}: allowed are {bounds} values")
     if any(not 0 < len(pattern) <= 128 for pattern in found.builds):
         raise ValueError("builds: allowed are patterns of 1 to 128 characters, such as '1.4.*'")
-    return None if found == Rules() else found
+    if isinstance(found.on_break, dict) and not set(found.on_break) <= set(HOLDING):
+        raise ValueError(f"on_break: allowed rules are {', '.join(HOLDING)}; the others always refuse")
+    return None if msgspec.structs.replace(found, on_break="refuse") == Rules() else found
 
 
 def limits_of(board: Board, rules: Rules) -> RuleLimits:
@@ -109,11 +122,24 @@ def limits_of(board: Board, rules: Rules) -> RuleLimits:
     if rate is not None and not 0 < rate < float("inf"):
         raise ValueError("score_per_second: a number above 0")
     per_second = None if rate is None else Fraction(repr(rate)) * 10**board.decimals
-    return RuleLimits(increases, submissions, attempts, per_second, "game_id" in rules.require, tuple(rules.builds))
+    scores = _score(board, "min_score", rules.min_score), _score(board, "max_score", rules.max_score)
+    low, high = scores
+    if low is not None and high is not None and low > high:
+        raise ValueError("min_score: at most max_score")
+    asked = rules.on_break if isinstance(rules.on_break, dict) else dict.fromkeys(HOLDING, rules.on_break)
+    holding = frozenset(rule for rule, what in asked.items() if what == "quarantine")
+    return RuleLimits(increases, submissions, attempts, per_second, "game_id" in rules.require, tuple(rules.builds), scores, holding)
 
 
 def _listed(value: Any) -> list[Any]:
     return [] if value is None else value if isinstance(value, list) else [value]
+
+
+def _score(board: Board, field: str, value: int | float | None) -> int | None:
+    try:
+        return None if value is None else board.stored(Decimal(repr(value)), field)
+    except InvalidScore as exc:
+        raise ValueError(str(exc)) from None
 
 
 def _increase(board: Board, value: int | float | str) -> Limit:

@@ -25,6 +25,7 @@
     │   ├── UnknownSegment
     │   ├── UnknownPlayer
     │   ├── UnknownKey              an API key
+    │   ├── UnknownQueueItem        a score that moderators decide about
     │   ├── UnknownSnapshot
     │   ├── UnknownVoid
     │   ├── NotKept             players beyond the archived ones, events that were dropped
@@ -34,6 +35,7 @@
     ├── Forbidden                   too little scope, or a board or player that is not one's own
     ├── RateLimited                 too many requests
     ├── Conflict
+    │   ├── AlreadyDecided          a score that was approved or rejected
     │   ├── BoardInUse              a roll-up is made from it
     │   ├── CapReached              as many boards or segment values as the configuration allows
     │   ├── ConfirmationNeeded      a definition that would lose or rebuild something
@@ -109,6 +111,7 @@ from keepscore.errors.base import (
     Unavailable,
 )
 from keepscore.errors.conflict import (
+    AlreadyDecided,
     BoardInUse,
     CapReached,
     ConfirmationNeeded,
@@ -129,6 +132,7 @@ from keepscore.errors.not_found import (
     UnknownBoard,
     UnknownKey,
     UnknownPlayer,
+    UnknownQueueItem,
     UnknownRoute,
     UnknownSegment,
     UnknownSnapshot,
@@ -152,6 +156,7 @@ from keepscore.errors.unavailable import (
 )
 
 __all__ = [
+    "AlreadyDecided",
     "AnswerLost",
     "BadInput",
     "BoardInUse",
@@ -208,6 +213,7 @@ __all__ = [
     "UnknownBoard",
     "UnknownKey",
     "UnknownPlayer",
+    "UnknownQueueItem",
     "UnknownRoute",
     "UnknownSegment",
     "UnknownSnapshot",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from keepscore.errors.base import Conflict
 
 __all__ = [
+    "AlreadyDecided",
     "BoardInUse",
     "CapReached",
     "ConfirmationNeeded",
@@ -22,6 +23,10 @@ __all__ = [
     "WindowClosed",
     "WindowOpen",
 ]
+
+
+class AlreadyDecided(Conflict):
+    """A score in the queue that was approved or rejected before."""
 
 
 class BoardInUse(Conflict):

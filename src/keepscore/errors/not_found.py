@@ -11,6 +11,7 @@ __all__ = [
     "UnknownBoard",
     "UnknownKey",
     "UnknownPlayer",
+    "UnknownQueueItem",
     "UnknownRoute",
     "UnknownSegment",
     "UnknownSnapshot",
@@ -42,6 +43,10 @@ class UnknownPlayer(NotFound):
 
 class UnknownKey(NotFound):
     """There is no such API key."""
+
+
+class UnknownQueueItem(NotFound):
+    """There is no such score in the queue."""
 
 
 class UnknownSnapshot(NotFound):

@@ -1,12 +1,13 @@
-"""The keeper's job that finishes decisions which were cut short."""
+"""The keeper's jobs that finish decisions which were cut short."""
 
 from __future__ import annotations
 
+from keepscore.fairplay.review import Review
 from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 
-__all__ = ["FinishVoids"]
+__all__ = ["FinishReviews", "FinishVoids"]
 
 
 class FinishVoids(Job):
@@ -21,4 +22,19 @@ class FinishVoids(Job):
 
     async def run(self, now: int) -> str:
         finished = await self._voids.finish_all()
+        return f"finished: {', '.join(finished)}" if finished else ""
+
+
+class FinishReviews(Job):
+    """Records the verdicts of scores that were approved or rejected by a process that died."""
+
+    name = "finish reviews"
+    every = 10 * SECOND_MS
+
+    def __init__(self, parts: JobParts, review: Review) -> None:
+        super().__init__(parts)
+        self._review = review
+
+    async def run(self, now: int) -> str:
+        finished = await self._review.finish_all()
         return f"finished: {', '.join(finished)}" if finished else ""

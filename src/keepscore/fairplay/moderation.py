@@ -1,4 +1,4 @@
-"""`lb.moderation`: void events, undo that, and remove players from boards."""
+"""`lb.moderation`: void events, undo that, remove players from boards, and decide about scores in the queue."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from datetime import datetime
 import msgspec
 
 from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.results.review import QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
+from keepscore.fairplay.review import Review, ReviewRequest, Verb
 from keepscore.fairplay.selection import Selection, checked_selection
 from keepscore.fairplay.voids import Voids
 from keepscore.writing.idempotency import Claims, claim_on
@@ -20,8 +22,9 @@ __all__ = ["Moderation"]
 class Moderation:
     """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
 
-    def __init__(self, voids: Voids, claims: Claims) -> None:
+    def __init__(self, voids: Voids, review: Review, claims: Claims) -> None:
         self._voids = voids
+        self._review = review
         self._claims = claims
 
     async def void(
@@ -79,6 +82,31 @@ class Moderation:
     async def voids(self, *, board: str | None = None) -> list[Void]:
         """Return all voids, or those of a board, the newest first."""
         return [note.shown() for note in await self._voids.notes() if board in (None, note.board)]
+
+    async def queue(
+        self,
+        *,
+        board: str | None = None,
+        player_id: str | None = None,
+        state: str = "open",
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> QueuePage:
+        """Return scores that are to be decided about, the oldest first, with what helps to decide; or those that were decided."""
+        return await self._review.page(ReviewRequest(board, player_id, state, cursor, limit))
+
+    async def approve(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
+        """Approve a score in the queue: it counts, with its original time."""
+        return await self._decide(queue_id, "approve", reason, idempotency_key)
+
+    async def reject(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
+        """Reject a score in the queue: it does not count."""
+        return await self._decide(queue_id, "reject", reason, idempotency_key)
+
+    async def _decide(self, queue_id: str, verb: Verb, reason: str, key: str | None) -> QueueItem:
+        check_reason(reason)
+        claim = claim_on("queue", queue_id, key, (verb, reason))
+        return await self._claims.once(claim, QueueItem, lambda keep: self._review.decide(queue_id, verb, reason, key))
 
     async def _once(self, board: str, key: str | None, request: object, selection: Selection, reason: str, revise: bool) -> VoidReport:
         claim = claim_on("void", board, key, request)

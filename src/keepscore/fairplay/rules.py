@@ -7,11 +7,13 @@ exact, as its claim is made in the transaction of its event.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 
-from keepscore.domain.rule_checks import Facts, RulePast, attempts_since, broken
+from keepscore.domain.rule_checks import Facts, RulePast, attempts_since, breaches
 from keepscore.domain.rules import RuleLimits
 from keepscore.domain.scoring import Event
+from keepscore.domain.suspicion import Suspicion, reason_of
 from keepscore.errors import KeepscoreError, RuleBroken
 from keepscore.fairplay.remembered import RememberedPasts
 from keepscore.projection.live_boards import LiveBoard
@@ -26,6 +28,8 @@ __all__ = ["GAME", "BoardRules"]
 
 #: The kind of the claims of games; the target is the number of the board.
 GAME = "game"
+#: Scores of a player that may wait in the quarantine of a board: whoever sends more fills no ledger.
+MAX_WAITING = 50
 
 
 class BoardRules:
@@ -64,6 +68,8 @@ class BoardRules:
         judged: dict[tuple[int, str], tuple[RulePast, list[Facts]]] = {}
         found: dict[int, KeepscoreError] = {}
         turns = Turns()
+        # How many submissions of each player wait for moderators.
+        waiting: dict[tuple[int, str], int] = {}
         for place, submission in enumerate(submissions):
             if turns.is_over():
                 await turns.pass_on()
@@ -72,19 +78,42 @@ class BoardRules:
             if limits is None:
                 continue
             facts = _facts(submission)
-            error = broken(past.board, limits, facts, past)
-            if error is None:
+            errors = breaches(past.board, limits, facts, past)
+            submission.suspicion = None
+            if errors and _is_held(limits, errors[-1]):
+                errors = await self._hold(submission, errors, waiting)
+            if submission.suspicion is not None:
+                # It does not count; its game is used, as it would count twice otherwise.
+                past.games.update([] if facts.game_id is None else [facts.game_id])
+                submission.once = _game(submission) if limits.once_a_game else None
+            elif not errors:
                 past.take(facts)
                 if limits.needs_events:
                     judged.setdefault(player, (past, []))[1].append(facts)
                 submission.once = _game(submission) if limits.once_a_game else None
             else:
-                found[place] = error
+                error = found[place] = errors[-1]
                 if _is_counted(limits, error):
                     past.refused.add(facts.received)
         if remembered is not None:
             remembered.judged(judged)
         return found
+
+    async def _hold(
+        self, submission: Submission, errors: list[KeepscoreError], waiting: dict[tuple[int, str], int]
+    ) -> list[KeepscoreError]:
+        """Put a submission in quarantine; return the error where too many of its player wait there already."""
+        player = submission.live.id, submission.player
+        if player not in waiting:
+            waiting[player] = await self._ledger.queue.open_of(*player)
+        if waiting[player] >= MAX_WAITING:
+            rule = errors[-1].rule if isinstance(errors[-1], RuleBroken) else ""
+            message = f"{errors[-1].detail}; {waiting[player]} scores of the player wait for moderators already, and no more are taken"
+            return [RuleBroken(message, rule, str(MAX_WAITING), waiting[player])]
+        waiting[player] += 1
+        reasons = tuple(reason_of(error) for error in errors if isinstance(error, RuleBroken))
+        submission.suspicion = Suspicion(f"q_{secrets.token_hex(8)}", reasons, True)
+        return []
 
     async def note_refused(self, refused: Sequence[tuple[Submission, KeepscoreError]]) -> None:
         """Record attempts that were refused, where a rule counts them."""
@@ -114,6 +143,10 @@ class BoardRules:
 def _is_counted(limits: RuleLimits, error: KeepscoreError) -> bool:
     """Return whether a refused attempt counts: all but those beyond the most attempts, so that nobody fills the ledger with them."""
     return bool(limits.attempts) and not (isinstance(error, RuleBroken) and error.rule == "max_attempts")
+
+
+def _is_held(limits: RuleLimits, error: KeepscoreError) -> bool:
+    return isinstance(error, RuleBroken) and error.rule in limits.holding
 
 
 def _facts(submission: Submission) -> Facts:

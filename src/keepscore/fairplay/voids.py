@@ -20,6 +20,7 @@ from keepscore.domain.scoring import Event
 from keepscore.domain.verdicts import event_id, named_event
 from keepscore.errors import EventsDropped, InvalidPage, NothingToUndo, RolledUp, UnknownVoid
 from keepscore.fairplay.effects import closed_windows, expected_changes, open_rankings
+from keepscore.fairplay.recording import record_verdicts
 from keepscore.fairplay.selection import Selection, selected_events
 from keepscore.lifecycle.archiving import bring_together
 from keepscore.lifecycle.jobs.revising import RevisionRequest, revise_window
@@ -28,17 +29,12 @@ from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.stores import Stores
-from keepscore.storage.ledgers.claims import SUBMISSION, Claim
 from keepscore.storage.ledgers.marks import Mark, void_note, void_players
-from keepscore.writing.groups import PendingRequest
-from keepscore.writing.scopes import verdict
 
 __all__ = ["PAGE_CHANGES", "VoidNote", "Voids"]
 
 #: Changes that one answer tells.
 PAGE_CHANGES = 1000
-#: Verdicts that are recorded at a time.
-CHUNK_VERDICTS = 1000
 #: Players whose verdicts are read at a time.
 CHUNK_PLAYERS = 500
 
@@ -179,14 +175,7 @@ class Voids:
 
     async def _record(self, live: LiveBoard, kind: Literal["void", "restore"], void_id: str, events: Sequence[Event]) -> None:
         """Record verdicts on events, and wait until their players are restated."""
-        writer, now = self._parts.writer, self._clock()
-        for first in range(0, len(events), CHUNK_VERDICTS):
-            some = events[first : first + CHUNK_VERDICTS]
-            verdicts = [(place, verdict(live, kind, void_id, event, now)) for place, event in enumerate(some)]
-            digest = hashlib.blake2b(repr([event_id(event) for event in some]).encode(), digest_size=16)
-            # With a claim, as only the ledger can take it.
-            claim = Claim(SUBMISSION, str(live.id), f"{kind}:{void_id}:{digest.hexdigest()}", digest.digest())
-            await writer.submit(PendingRequest(list(verdicts), [], claim, False, True, writer.answer(), patient=False))
+        await record_verdicts(self._parts, live, kind, void_id, events)
 
     async def _standing(self, live: LiveBoard, void_id: str) -> list[Event]:
         """Return the events that a void is about, where it was not taken back yet."""

@@ -28,6 +28,7 @@ from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
 from keepscore.service.routes.ranking_table import ranking_routes
 from keepscore.service.routes.resets import ResetRoutes
+from keepscore.service.routes.review import ReviewRoutes
 from keepscore.service.shares import Shares
 
 __all__ = ["EdgeOptions", "make_app"]
@@ -79,7 +80,7 @@ def make_app(
     metrics = MetricsApi(leaderboards, shares or Shares())
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
-        *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards), FriendRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), ReviewRoutes(leaderboards), AuditRoutes(leaderboards), FriendRoutes(leaderboards)),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

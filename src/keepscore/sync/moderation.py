@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.results.review import QueueItem, QueuePage
 
 if TYPE_CHECKING:
     from keepscore.sync import Leaderboards
@@ -77,3 +78,19 @@ class Moderation:
     def voids(self, *, board: str | None = None) -> list[Void]:
         """Return all voids, or those of a board, the newest first."""
         return self._leaderboards._run(self._leaderboards._async.moderation.voids(board=board))
+
+    def queue(
+        self, *, board: str | None = None, player_id: str | None = None, state: str = "open", cursor: str | None = None, limit: int = 50
+    ) -> QueuePage:
+        """Return scores that are to be decided about, the oldest first, with what helps to decide; or those that were decided."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.queue(board=board, player_id=player_id, state=state, cursor=cursor, limit=limit)
+        )
+
+    def approve(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
+        """Approve a score in the queue: it counts, with its original time."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.approve(queue_id, reason, idempotency_key=idempotency_key))
+
+    def reject(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
+        """Reject a score in the queue: it does not count."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.reject(queue_id, reason, idempotency_key=idempotency_key))

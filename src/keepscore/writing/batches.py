@@ -70,6 +70,8 @@ def merged_answer(requests: list[PendingRequest], results: bool) -> BatchReceipt
             merged.pending = True
         if answer.spooled is True:
             merged.spooled = True
+        if isinstance(answer.quarantined, int):
+            merged.quarantined = (merged.quarantined or 0) + answer.quarantined
         if isinstance(answer.results, list):
             receipts += zip((index for index, _ in request.submissions), answer.results, strict=False)
         if answer.replayed is True and request is requests[0]:

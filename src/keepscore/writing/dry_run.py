@@ -68,6 +68,8 @@ async def dry_run(
                 raise broken[place]
             planner.plan(submission)
             answer.accepted += 1
+            if submission.is_held:
+                answer.quarantined = (answer.quarantined or 0) + 1
         except KeepscoreError as exc:
             # One that was taken before is not refused when it comes again.
             if claim is not None and await ledger.claims.find(claim) is not None:

@@ -15,7 +15,7 @@ from keepscore.projection.live_boards import Catalog, LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Ranking, Update
 from keepscore.storage.pace import Turns
 from keepscore.writing.checks import check_decaying, check_taken
-from keepscore.writing.scopes import Submission, route_on
+from keepscore.writing.scopes import Submission, route_on, verdict
 from keepscore.writing.scores import Scores
 
 __all__ = ["Plan", "Planner", "linked_boards"]
@@ -42,6 +42,8 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def shown(self) -> Sequence[Ranking]:
         """The rankings of its own board that the answer tells of, one for each window that has not left the engine."""
+        if self.submission.is_held:
+            return self.submission.update.rankings[: self.submission.update.wholes]
         if len(self.updates) <= 1:
             update = self.updates[0] if self.updates else self.submission.update
             return update.rankings[: update.wholes]
@@ -144,6 +146,8 @@ class Planner:
         """Return the plan of a submission to a single board that needs no current score, as nearly all are; None for others."""
         if submission.kind in VERDICTS:
             return self._plan_verdict(submission)
+        if submission.is_held:
+            return None
         live = submission.live
         is_simple = live.is_simple if submission.kind == "score" else live.adds_simply
         if not is_simple or live.id in self._tracked or live is not self._catalog.get(live.name):
@@ -170,10 +174,26 @@ class Planner:
             check_taken(submission.live, submission.at)
         # All amounts first: an error must leave nothing behind, no number that nobody uses and no score that nobody made.
         meant = [(target.live, one) for target in targets for one in self._meanings(target, submission)]
+        if submission.is_held:
+            return self._plan_held(submission, meant)
         self._scores.update(self._made)
         events = [self._event(live, submission, one) for live, one in meant]
         updates = [_update(live, submission, event) for (live, _), event in zip(meant, events, strict=True)]
         return Plan(submission, [live for live, _ in meant], events, updates)
+
+    def _plan_held(self, submission: Submission, meant: Sequence[tuple[LiveBoard, _Meaning]]) -> Plan:
+        """Return the plan of a submission that does not count until it is approved: its events, and the voids of them.
+
+        To an engine nothing changes but the positions, and the latest time that a client has sent.
+        """
+        assert submission.suspicion is not None, "that is what it is held for"
+        events = [self._event(live, submission, one) for live, one in meant]
+        boards = [live for live, _ in meant]
+        for live, event in zip(boards, tuple(events), strict=True):
+            void = verdict(live, "void", submission.suspicion.id, event, submission.received)
+            events.append(self._event(live, void, ("void", 0, event.scope)))
+        nothing = submission.update._replace(kind="score", amount=0, rankings=(), wholes=0, expiries=())
+        return Plan(submission, [*boards, *boards], events, [nothing] * len(events))
 
     def _event(self, live: LiveBoard, submission: Submission, meant: _Meaning) -> Event:
         """Return the next event of a board."""

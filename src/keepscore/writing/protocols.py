@@ -43,7 +43,8 @@ class SubmissionRules(Protocol):
     async def broken(self, submissions: Sequence[Submission], is_dry_run: bool = False) -> Mapping[int, KeepscoreError]:
         """Return the errors of submissions that break a rule, by their places. Each sees those before it that break none.
 
-        Give what counts once (`Submission.once`) to the others. Unless it is a dry run, the others are recorded next.
+        Give what counts once (`Submission.once`) to the others, and to those that are recorded and doubted why (`Submission.suspicion`).
+        Unless it is a dry run, the others are recorded next.
         """
 
     def recorded(self, events: Iterable[Event]) -> None:

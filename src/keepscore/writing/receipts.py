@@ -21,7 +21,7 @@ from keepscore.writing.healing import Healing
 from keepscore.writing.idempotency import Retries, Unanswered
 from keepscore.writing.plan import Plan
 
-__all__ = ["Receipts"]
+__all__ = ["Receipts", "pending_receipt"]
 
 
 class Receipts:
@@ -40,7 +40,8 @@ class Receipts:
             answer = await self._answer(request, plans, outcomes)
             if spooled:
                 answer.spooled = True
-            if request.claim is not None and request.submissions and answer.pending is not True and request.record is None:
+            is_kept = answer.pending is not True or answer.quarantined is True
+            if request.claim is not None and request.submissions and is_kept and request.record is None:
                 self._retries.keep(request.claim, answer)
             request.settle(answer)
 
@@ -104,7 +105,9 @@ class Receipts:
             if turns.is_over():
                 await turns.pass_on()
             plan, outcome = plans[id(submission)], outcomes.get(id(submission))
-            if outcome is None or outcome.restate or any(is_estimated(plan.boards[0], change.unique) for change in outcome.changes):
+            if submission.is_held:
+                receipts.append(pending_receipt(plan))
+            elif outcome is None or outcome.restate or any(is_estimated(plan.boards[0], change.unique) for change in outcome.changes):
                 try:
                     receipts.append(await self._present(plan, outcome.changes if outcome else []))
                 except LedgerUnavailable:
@@ -117,7 +120,7 @@ class Receipts:
         answer = _batch_receipt(request)
         if request.ranked:
             answer.results = receipts
-        if any(receipt.pending is True for receipt in receipts):
+        if any(receipt.pending is True and receipt.quarantined is not True for receipt in receipts):
             answer.pending = True
         return answer
 
@@ -137,7 +140,9 @@ def _plans_of(request: PendingRequest) -> dict[int, Plan]:
 
 
 def _batch_receipt(request: PendingRequest) -> BatchReceipt:
-    return BatchReceipt(len(request.submissions), sorted(request.rejected, key=lambda rejection: rejection.index))
+    answer = BatchReceipt(len(request.submissions), sorted(request.rejected, key=lambda rejection: rejection.index))
+    answer.quarantined = sum(submission.is_held for _, submission in request.submissions) or msgspec.UNSET
+    return answer
 
 
 def receipt(plan: Plan, changes: list[Change]) -> Receipt:
@@ -192,6 +197,9 @@ def pending_receipt(plan: Plan) -> Receipt:
     windows = {ranking.window: WindowReceipt(ranking.window_id, _given(plan), None, None, None, None, None) for ranking in plan.shown}
     receipt = _with_headline(plan, windows, False)
     receipt.pending = True
+    suspicion = plan.submission.suspicion
+    if suspicion is not None and suspicion.is_held:
+        receipt.quarantined, receipt.queue_id, receipt.reasons = True, suspicion.id, list(suspicion.reasons)
     return receipt
 
 

@@ -11,6 +11,7 @@ from keepscore.storage.pace import Turns
 from keepscore.telemetry.counters import SPOOLED_EVENTS
 from keepscore.writing.engine_checks import EngineChecks
 from keepscore.writing.groups import Group, PendingRequest, fail, unknown_outcome
+from keepscore.writing.held import held_answers, queued_by
 from keepscore.writing.numbers import Numbers
 from keepscore.writing.parts import WriteParts
 from keepscore.writing.plan import Plan, Planner
@@ -191,8 +192,11 @@ class Recorder:
         claims = [request.claim for request in requests if request.claim is not None and request.submissions] + once_claims(requests)
         answers = self._retries.unsaved()
         records = {t.claim: t.record(t.rejected) for t in requests if t.record is not None and t.claim is not None and t.submissions}
+        queued = [queued_by(plan) for plan in plans.values() if plan.submission.suspicion is not None]
+        if queued:
+            records |= held_answers(requests, plans)
         try:
-            seq = await self._ledger.events.append(events, claims, answers | records if records else answers)
+            seq = await self._ledger.events.append(events, claims, answers | records if records else answers, queued)
         except DuplicateKeys:
             raise
         except LedgerUnavailable as exc:

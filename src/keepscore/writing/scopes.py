@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from keepscore.domain.durations import time_of
 from keepscore.domain.plays import Play
 from keepscore.domain.scoring import Event, Kind, Scope
+from keepscore.domain.suspicion import Suspicion
 from keepscore.domain.verdicts import VERDICTS, verdict_on
 from keepscore.domain.windows import Span
 from keepscore.errors import InvalidField, WindowClosed
@@ -54,11 +55,18 @@ class Submission(msgspec.Struct, eq=False):
     play: Play | None = None
     #: What else of it counts once, as a rule of its board demands.
     once: Claim | None = None
+    #: Why it goes to the moderators; None: nobody doubts it.
+    suspicion: Suspicion | None = None
     route: RankingRoute = NO_ROUTE
     #: Where it counts on its own board; None: in all rankings of its time.
     scope: Scope | None = None
     #: What the engine has to do for it, if nothing changes it on its way.
     update: Update = NO_UPDATE
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it does not count until a moderator approves it."""
+        return self.suspicion is not None and self.suspicion.is_held
 
     def find_rankings(self, now: int) -> None:
         """Find the rankings in which it counts, by the clock, or raise WindowClosed. To be called again when it has waited long."""

@@ -45,6 +45,11 @@ VARYING = {
     "end",
     "jobs",
     "leader",
+    "id",
+    "queue_id",
+    "event_ids",
+    "decided_at",
+    "queue",
 }
 
 
@@ -225,6 +230,16 @@ class Story:
         await self("moderation.void", "games", "a bot", player_id="nobody")
         await self("moderation.void", "games", "a bot")
         await self("moderation.voids", board="games")
+        await self("admin.put_board", Board("held", rules={"max_score": 10, "on_break": "quarantine"}))
+        for _ in range(2):
+            await self("submit", "held", "alice", 11, idempotency_key="held")
+        page = await self("moderation.queue", board="held", limit=1)
+        await self("moderation.queue", board="held", cursor="x")
+        for _ in range(2):
+            await self("moderation.approve", page.items[0].id, "fine", idempotency_key="approved")
+        await self("moderation.reject", page.items[0].id, "not fine")
+        await self("moderation.reject", "q_0", "not fine")
+        await self("moderation.queue", state="approved")
 
     async def _audit(self) -> None:
         first = await self("audit.entries", limit=3)

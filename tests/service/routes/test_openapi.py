@@ -183,6 +183,10 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
                 wrong = {"board": "global", "player_id": "bruno", "reason": "a bot"}
                 service.client.post("/v1/boards/global/scores", json={"player_id": "bruno", "score": 1300})
                 examples["void_id"] = service.client.post("/v1/moderation/void", json=wrong).json()["void_id"]
+            if "{queue_id}" in path:
+                held = {"player_id": f"held-{path[-6:]}", "score": 5000}
+                service.client.patch("/v1/boards/global", json={"rules": {"max_score": 4000, "on_break": "quarantine"}})
+                examples["queue_id"] = service.client.post("/v1/boards/global/scores", json=held).json()["queue_id"]
             answer = service.client.request(method, path.format(**examples), params=query, json=body)
             assert answer.status_code < 300, f"{method} {path}: {answer.text}"
     finally:

@@ -8,7 +8,7 @@ from keepscore import Board
 from keepscore.domain.board_changes import consequences
 from keepscore.domain.boards import board_from_dict
 from keepscore.domain.plays import Play
-from keepscore.domain.rule_checks import Facts, RulePast, Tally, attempts_since, broken
+from keepscore.domain.rule_checks import Facts, RulePast, Tally, attempts_since, breaches
 from keepscore.domain.scoring import Event, Scope, State
 from keepscore.domain.verdicts import verdict_on
 from keepscore.domain.windows import span_at
@@ -28,7 +28,8 @@ def event(n, kind, amount, received=NOON, **fields):
 
 
 def error(board, past, kind, amount, received=NOON, **fields):
-    return broken(board, board.limits, Facts(kind, amount, fields.pop("at", received), received, **fields), past)
+    facts = Facts(kind, amount, fields.pop("at", received), received, **fields)
+    return next(iter(breaches(board, board.limits, facts, past)), None)
 
 
 class Sender:
@@ -39,7 +40,7 @@ class Sender:
 
     def send(self, kind, amount, received=NOON, **fields):
         facts = Facts(kind, amount, fields.pop("at", received), received, **fields)
-        found = broken(self.board, self.board.limits, facts, self.past)
+        found = next(iter(breaches(self.board, self.board.limits, facts, self.past)), None)
         if found is None:
             self.past.take(facts)
         return found if found is None else (found.rule, found.limit, found.value)
@@ -75,7 +76,11 @@ def test_a_change_of_rules_rebuilds_nothing():
     ("rules", "said"),
     [
         ([], "give a table"),
-        ({"max_score": 5}, "allowed: max_increase"),
+        ({"most": 5}, "allowed: max_increase"),
+        ({"max_score": 0.5}, "too many decimals"),
+        ({"max_score": 5, "min_score": 6}, "at most max_score"),
+        ({"max_score": 5, "on_break": "ignore"}, "on_break"),
+        ({"max_score": 5, "on_break": {"require": "quarantine"}}, "allowed rules are max_increase"),
         ({"max_increase": 0}, "above 0"),
         ({"max_increase": -5}, "above 0"),
         ({"max_increase": 0.5}, "too many decimals"),

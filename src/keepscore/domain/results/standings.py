@@ -34,6 +34,7 @@ from keepscore.domain.results.reports import (
     Windows,
     WindowState,
 )
+from keepscore.domain.results.review import Reason
 
 __all__ = [
     "Around",
@@ -119,6 +120,10 @@ class Receipt(Result, gc=False):
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
+    #: True where the submission is recorded, and is ranked only if a moderator approves it, under `queue_id`; `reasons` say why.
+    quarantined: bool | UnsetType = UNSET
+    queue_id: str | UnsetType = UNSET
+    reasons: list[Reason] | UnsetType = UNSET
 
 
 class Rejection(Result):
@@ -142,6 +147,8 @@ class BatchReceipt(Result):
     pending: bool | UnsetType = UNSET
     #: True where the ledger is away, and the engine keeps the submission for it.
     spooled: bool | UnsetType = UNSET
+    #: How many of the accepted are recorded, and ranked only if a moderator approves them.
+    quarantined: int | UnsetType = UNSET
 
 
 class Standing(Result, gc=False):

@@ -5,6 +5,8 @@ Fields of boards have their meanings in `board_fields`. `Struct.field` goes befo
 
 from __future__ import annotations
 
+from keepscore.service.routes.review_meanings import REVIEW_MEANINGS
+
 __all__ = ["FIELD_MEANINGS", "PARAMETERS", "PATH_EXAMPLES", "meaning_of"]
 
 #: Parameters of paths, queries and headers. `path rank` goes before `rank`.
@@ -43,6 +45,8 @@ PARAMETERS = {
     "range": "How many players above and below, up to 500.",
     "key_id": "The key's id, which is the part between the second and the third `_` of its text.",
     "void_id": "The void's id, as its answer has it.",
+    "queue_id": "The score's id in the queue, as the list has it.",
+    "state": "`open` (to be decided), `approved` or `rejected`.",
     "reason": "Why. It is kept with the decision, up to 1,000 bytes.",
     "actor": "Who did it: the whole text, or the id of a key.",
     "action": "What was done, such as `put_board`, `create_key` or `void`.",
@@ -61,12 +65,14 @@ PATH_EXAMPLES = {
     "key_id": "5hVqT0aWm3Kd",
     "id": 1,
     "void_id": "v_3f9a1c0b7d2e4856",
+    "queue_id": "q_8d1e5b7c02f4a963",
 }
 
 #: Where an answer comes from the ledger's checkpoint or an archive, or is an estimate.
 _ESTIMATE = "Only with `keep_top`, for a player the engine does not keep"
 
 FIELD_MEANINGS = {
+    **REVIEW_MEANINGS,
     # Submissions.
     "player_id": "The player's id: 1 to 128 bytes, any script.",
     "score": "The score, with at most as many decimals as the board has.",

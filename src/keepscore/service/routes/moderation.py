@@ -13,7 +13,7 @@ from keepscore.service.routes.boards import idempotency_key, replay_headers
 from keepscore.service.routes.declarations import BOARD
 from keepscore.service.routes.stated import PlayerText, TextField, Time
 
-__all__ = ["ModerationRoutes"]
+__all__ = ["ModerationRoutes", "Reason"]
 
 #: Why something is done.
 Reason = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 1000})]

@@ -22,6 +22,7 @@ from keepscore.storage.ledgers.leadership import Leadership
 from keepscore.storage.ledgers.marks import MarkStore
 from keepscore.storage.ledgers.openings import OpeningStore
 from keepscore.storage.ledgers.players import PlayerStore
+from keepscore.storage.ledgers.queue import QueueStore
 from keepscore.storage.ledgers.retention import EventRemoval
 from keepscore.storage.ledgers.writers import WriterNumbers
 
@@ -53,6 +54,8 @@ class Ledger(ABC):
     keys: KeyStore
     #: Refused submissions, where a rule counts them.
     attempts: AttemptStore
+    #: Scores that moderators decide about.
+    queue: QueueStore
     #: Who did what.
     audit: AuditLog
     #: Single values under names.

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from keepscore.domain.scoring import Event
 from keepscore.storage.ledgers.claims import Claim
+from keepscore.storage.ledgers.queue import Queued
 
 __all__ = ["EventStore"]
 
@@ -15,8 +16,10 @@ class EventStore(ABC):
     """Score events, durable. Each has a writer, a number among the writer's events on its board, and a number of the ledger (`seq`)."""
 
     @abstractmethod
-    async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> int:
-        """Record events and claims, and answers to these or earlier claims, in one durable transaction.
+    async def append(
+        self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes], queued: Sequence[Queued] = ()
+    ) -> int:
+        """Record events and claims, answers to these or earlier claims, and items of the queue, in one durable transaction.
 
         Return the number (`Event.seq`) of the events: higher than the number of any append that had returned before this one began, in any
         process. Raise DuplicateKeys where a claim was made before, and LedgerReplaced where the ledger is not confirmed; then nothing is

@@ -18,8 +18,10 @@ from keepscore.storage.ledgers.claims import Answered, Claim, DuplicateKeys
 from keepscore.storage.ledgers.events import EventStore
 from keepscore.storage.ledgers.postgres.claims import answer_columns
 from keepscore.storage.ledgers.postgres.connections import LONG_CALL_DEADLINES
+from keepscore.storage.ledgers.postgres.queue import queue_argument
 from keepscore.storage.ledgers.postgres.role import PostgresRole
 from keepscore.storage.ledgers.postgres.schema import make_partitions, months_ahead
+from keepscore.storage.ledgers.queue import Queued
 
 __all__ = ["PostgresEvents"]
 
@@ -41,12 +43,14 @@ _decode = msgspec.json.decode
 class PostgresEvents(PostgresRole, EventStore):
     """Events, and how far each writer is on each board."""
 
-    async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> int:
+    async def append(
+        self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes], queued: Sequence[Queued] = ()
+    ) -> int:
         columns = _event_columns(events)
         claimed = [list(column) for column in zip(*claims, strict=True)] or [[] for _ in Claim._fields]
         own = set(claims)
         earlier = {claim: answer for claim, answer in answers.items() if claim not in own}
-        arguments = [*columns, *claimed, [answers.get(claim) for claim in claims], *answer_columns(earlier)]
+        arguments = [*columns, *claimed, [answers.get(claim) for claim in claims], *answer_columns(earlier), queue_argument(queued)]
 
         async def work(connection: Any) -> int:
             self._connections.check_confirmed()

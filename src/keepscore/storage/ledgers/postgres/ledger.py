@@ -18,6 +18,7 @@ from keepscore.storage.ledgers.postgres.leadership import PostgresLeadership
 from keepscore.storage.ledgers.postgres.marks import PostgresMarks
 from keepscore.storage.ledgers.postgres.openings import PostgresOpenings
 from keepscore.storage.ledgers.postgres.players import PostgresPlayers
+from keepscore.storage.ledgers.postgres.queue import PostgresQueue
 from keepscore.storage.ledgers.postgres.retention import PostgresRetention
 from keepscore.storage.ledgers.postgres.schema import migrate
 from keepscore.storage.ledgers.postgres.url import PostgresAddress
@@ -48,6 +49,7 @@ class PostgresLedger(Ledger):
         self.friends = PostgresFriends(connections)
         self.keys = PostgresKeys(connections, audit)
         self.attempts = PostgresAttempts(connections)
+        self.queue = PostgresQueue(connections, audit)
         self.audit = self._audit = audit
         self.marks = PostgresMarks(connections)
         self.writers = PostgresWriters(connections)

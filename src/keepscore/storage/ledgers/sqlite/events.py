@@ -14,10 +14,12 @@ from keepscore.domain.scoring import Event, Scope, made_event
 from keepscore.errors import LedgerUnavailable
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.ledgers.events import EventStore
+from keepscore.storage.ledgers.queue import Queued
 from keepscore.storage.ledgers.sqlite.claims import SqliteClaims
 from keepscore.storage.ledgers.sqlite.connections import SqliteConnections
 from keepscore.storage.ledgers.sqlite.inserts import MAX_INSERT, insert
 from keepscore.storage.ledgers.sqlite.player_index import PlayerIndex
+from keepscore.storage.ledgers.sqlite.queue import queue_row
 from keepscore.storage.ledgers.sqlite.role import SqliteRole
 
 __all__ = ["SqliteEvents"]
@@ -59,7 +61,9 @@ class SqliteEvents(SqliteRole, EventStore):
 
     # -- recording ------------------------------------------------------------------------------------------------------
 
-    async def append(self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]) -> int:
+    async def append(
+        self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes], queued: Sequence[Queued] = ()
+    ) -> int:
         sql = self._queries["append_event"]
         connections = self._connections
         own = None if connections.shared else await self._own_seq()
@@ -70,9 +74,10 @@ class SqliteEvents(SqliteRole, EventStore):
             seq = own or self.take_seqs(connection, 1)
             insert(connection, sql, [_row(event, seq) for event in events])
             self._claims.save(connection, answers)
+            connection.executemany(self._queries["queue"], [queue_row(item) for item in queued])
             return seq
 
-        if own is None or claims or answers or len(events) > MAX_INSERT:
+        if own is None or claims or answers or queued or len(events) > MAX_INSERT:
             seq = await connections.write_confirmed(work)
         else:
             await connections.look_confirmed()

@@ -21,6 +21,7 @@ from keepscore.storage.ledgers.sqlite.leadership import SqliteLeadership
 from keepscore.storage.ledgers.sqlite.marks import SqliteMarks
 from keepscore.storage.ledgers.sqlite.openings import SqliteOpenings
 from keepscore.storage.ledgers.sqlite.players import SqlitePlayers
+from keepscore.storage.ledgers.sqlite.queue import SqliteQueue
 from keepscore.storage.ledgers.sqlite.retention import SqliteRetention
 from keepscore.storage.ledgers.sqlite.writers import SqliteWriters
 
@@ -52,6 +53,7 @@ class SqliteLedger(Ledger):
         self.friends = SqliteFriends(connections)
         self.keys = SqliteKeys(connections, audit)
         self.attempts = SqliteAttempts(connections)
+        self.queue = SqliteQueue(connections, audit)
         self.audit = self._audit = audit
         self.marks = SqliteMarks(connections)
         self.writers = SqliteWriters(connections)

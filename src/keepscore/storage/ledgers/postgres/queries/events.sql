@@ -10,7 +10,7 @@ ON CONFLICT (board, writer) DO UPDATE SET before = excluded.before, n = excluded
 SELECT board, writer, n FROM positions WHERE writer = ANY($1::int[]);
 
 -- name: append
--- Record events, idempotency keys and the answers of earlier keys. Where a key was claimed before, it is told, and nothing recorded.
+-- Record events, idempotency keys, the answers of earlier keys and items of the queue. Where a key was claimed before, it is told, and nothing recorded.
 -- A number that does not follow the writer's last one makes the position null, which is refused with everything else.
 -- What all events share only the first of them has, numbers that follow one another begin with the first, and a time may be that of arrival.
 -- All events get one number of the ledger, which is told with each known key, or alone.
@@ -28,6 +28,12 @@ WITH numbered AS MATERIALIZED (
     UPDATE idempotency i SET answer = a.answer
     FROM unnest($18::text[], $19::text[], $20::text[], $21::bytea[]) AS a (kind, target, key, answer)
     WHERE i.kind = a.kind AND i.target = a.target AND i.key = a.key AND NOT EXISTS (SELECT FROM known)
+), queued AS (
+    INSERT INTO queue (id, board, player, kind, amount, at, received, is_held, reasons, events, state)
+    SELECT *, 'open'
+    FROM jsonb_to_recordset($22::jsonb) AS q (id text, board int, player text, kind text, amount bigint, at bigint, received bigint,
+                                              is_held boolean, reasons text, events text)
+    WHERE NOT EXISTS (SELECT FROM known)
 ), recorded AS (
     INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, scope, seq)
     SELECT COALESCE(board, ($1::int[])[1]), COALESCE(writer, ($2::int[])[1]), COALESCE(n, ($3::bigint[])[1] + place - 1), player,

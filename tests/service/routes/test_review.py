@@ -1,0 +1,90 @@
+"""The review of scores over HTTP and on the command line, and who may decide."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.service.access_rig import KeyedService, bearer, problem
+from tests.service.running import Service, run
+
+BOARDS = """
+[[board]]
+name = "global"
+rules = {max_score = 100, on_break = "quarantine"}
+
+[[board]]
+name = "other"
+rules = {max_score = 100, on_break = "quarantine"}
+"""
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    found = Service(tmp_path, BOARDS)
+    yield found
+    found.stop()
+
+
+def test_a_score_is_held_and_decided(service: Service, tmp_path: Path) -> None:
+    def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return run(*arguments, "--url", service.url, cwd=tmp_path)
+
+    service.submit("global", "ann", 90)
+    answer = service.client.post("/v1/boards/global/scores", json={"player_id": "bob", "score": 500})
+    receipt = answer.json()
+    assert (answer.status_code, receipt["rank"], receipt["pending"], receipt["quarantined"]) == (202, None, True, True)
+    assert receipt["reasons"][0]["rule"] == "max_score"
+    page = service.client.get("/v1/moderation/queue").json()
+    (item,) = page["items"]
+    assert page["next_cursor"] is None
+    assert {"id", "board", "player_id", "score", "at", "reasons", "evidence"} <= set(item)
+    assert (item["id"], item["board"], item["player_id"], item["score"]) == (receipt["queue_id"], "global", "bob", 500)
+    assert item["evidence"]["distribution"] == {"players": 1, "ahead": 0, "first": 90, "median": 90, "last": 90}
+    address = f"/v1/moderation/queue/{item['id']}"
+    for body in ({}, {"reason": ""}, {"reason": "x" * 1001}, {"reason": 5}, {"reason": "a", "more": 1}):
+        problem(service.client.post(f"{address}/approve", json=body), 422, "invalid-field")
+    problem(service.client.post("/v1/moderation/queue/q_0/approve", json={"reason": "a"}), 404, "unknown-queue-item")
+    problem(service.client.get("/v1/moderation/queue?cursor=x"), 422, "invalid-page")
+    problem(service.client.get("/v1/moderation/queue?state=lost"), 422, "invalid-field")
+    problem(service.client.get("/v1/moderation/queue?board=none"), 404, "unknown-board")
+    key = {"Idempotency-Key": "once"}
+    for replayed in (None, "true"):
+        approved = service.client.post(f"{address}/approve", json={"reason": "seen"}, headers=key)
+        assert (approved.status_code, approved.json()["state"], approved.headers.get("idempotency-replayed")) == (200, "approved", replayed)
+    problem(service.client.post(f"{address}/approve", json={"reason": "seen"}), 409, "already-decided")
+    problem(service.client.post(f"{address}/reject", json={"reason": "no"}), 409, "already-decided")
+    assert [s["player_id"] for s in service.client.get("/v1/boards/global/top").json()["standings"]] == ["bob", "ann"]
+    # The same on the command line.
+    service.client.post("/v1/boards/other/scores", json={"player_id": "cem", "score": 700})
+    listed = msgspec.json.decode(cli("queue", "list", "--json").stdout)["items"]
+    assert [one["player_id"] for one in listed] == ["cem"]
+    assert "max_score" in cli("queue", "list", "--board", "other").stdout
+    assert "does not count" in cli("queue", "reject", listed[0]["id"], "--reason", "no").stdout
+    assert "was rejected already" in cli("queue", "approve", listed[0]["id"], "--reason", "yes").stderr
+    assert cli("queue", "list", "--state", "rejected").stdout.count("cem") == 1
+
+
+def test_moderators_see_and_decide_only_what_is_on_their_boards(tmp_path: Path) -> None:
+    keyed = KeyedService(tmp_path, BOARDS)
+    try:
+        keyed.make("own", "moderate", boards=["global"])
+        keyed.make("submits", "submit")
+        items = {}
+        for board in ("global", "other"):
+            sent = keyed.admin.post(f"/v1/boards/{board}/scores", json={"player_id": "ann", "score": 500})
+            items[board] = f"/v1/moderation/queue/{sent.json()['queue_id']}"
+        own, client = bearer(keyed.keys["own"]), keyed.client
+        page = client.get("/v1/moderation/queue", headers=own).json()
+        assert [item["board"] for item in page["items"]] == ["global"]
+        problem(client.get("/v1/moderation/queue?board=other", headers=own), 403, "forbidden")
+        for verb in ("approve", "reject"):
+            problem(client.post(f"{items['other']}/{verb}", json={"reason": "a"}, headers=own), 403, "forbidden")
+        problem(client.get("/v1/moderation/queue", headers=bearer(keyed.keys["submits"])), 403, "forbidden")
+        assert client.post(f"{items['global']}/approve", json={"reason": "a"}, headers=own).status_code == 200
+    finally:
+        keyed.stop()
