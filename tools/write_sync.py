@@ -66,6 +66,7 @@ from keepscore.domain.results.audit import AuditCheck, AuditPage
 from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.review import QueueItem, QueuePage
+from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,
@@ -79,7 +80,6 @@ from keepscore.domain.results.standings import (
     PlayerEvents,
     PlayerHistory,
     PlayerPlace,
-    Profile,
     Rebuild,
     Receipt,
     Reset,

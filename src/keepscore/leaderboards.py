@@ -161,14 +161,19 @@ class Leaderboards:
         windows: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         play_token: str | None = None,
+        name: str | None = None,
+        avatar_url: str | None = None,
     ) -> Receipt:
         """Submit a score. When this returns, the score is durable and ranked. A `play_token` counts once.
+
+        `name` and `avatar_url` go to the player's profile.
 
         On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
         difference counts in the rest of these. Other windows do not change.
         """
         given = SubmissionRequest(player_id, "score", score, at, segments, game_id, metadata, play_token)
         given.windows = None if windows is None else list(windows)
+        given.profile = _told(name, avatar_url)
         return await (await self._opened()).submissions.submit(board, given, idempotency_key)
 
     async def increment(
@@ -183,12 +188,15 @@ class Leaderboards:
         metadata: Any = None,
         idempotency_key: str | None = None,
         play_token: str | None = None,
+        name: str | None = None,
+        avatar_url: str | None = None,
     ) -> Receipt:
         """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
 
         A `play_token` counts once.
         """
         given = SubmissionRequest(player_id, "increment", amount, at, segments, game_id, metadata, play_token)
+        given.profile = _told(name, avatar_url)
         return await (await self._opened()).submissions.submit(board, given, idempotency_key)
 
     async def submit_many(
@@ -320,3 +328,9 @@ class Leaderboards:
     async def ready(self) -> list[str]:
         """Return what is broken, if anything; raise an error if nothing can be served."""
         return await (await self._opened()).readiness.reasons()
+
+
+def _told(name: str | None, avatar_url: str | None) -> dict[str, str] | None:
+    """Return what a submission tells about its player."""
+    told = {"name": name, "avatar_url": avatar_url}
+    return {field: value for field, value in told.items() if value is not None} or None

@@ -37,6 +37,8 @@ from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.lifecycle.relearning import Relearning
 from keepscore.lifecycle.vitals import VitalSigns
 from keepscore.players.friends import FriendLists, Friends
+from keepscore.players.friendships import KnownFriendships
+from keepscore.players.notes import Notes
 from keepscore.players.profiles import Players
 from keepscore.players.screens import Screens
 from keepscore.projection.adoption import Adoption
@@ -48,8 +50,8 @@ from keepscore.projection.live_boards import Catalog
 from keepscore.projection.restate import Restater
 from keepscore.projection.stores import Stores
 from keepscore.reading.among import Among
+from keepscore.reading.cards import Cards
 from keepscore.reading.history import History
-from keepscore.reading.names import Names
 from keepscore.reading.reader import Reader
 from keepscore.storage.engines.base import RankingEngine
 from keepscore.storage.feeds.base import Feed
@@ -141,7 +143,7 @@ class Runtime:
     keys: Keys
     # The way out.
     reader: Reader
-    names: Names
+    cards: Cards
     history: History
     # What happens with time.
     definitions: Definitions
@@ -163,7 +165,7 @@ class Runtime:
         await self.definitions.load()
         if not self.definitions.unloaded:
             await self.spool.drain()
-        await self.names.learn()
+        await self.cards.learn()
         self.writer.start()
         if self.settings.keeper == "automatic":
             self.keeper.start()
@@ -215,9 +217,10 @@ async def build_runtime(
     spool = Spool(stores, identity, watch)
 
     reader = Reader(stores, feed, secret, healing, behind, changes)
-    names = Names(stores, reader)
     among = Among(stores, reader)
     friend_lists = FriendLists(stores, settings.friends)
+    reader.labels.friendships = KnownFriendships(friend_lists)
+    cards = reader.cards
 
     retries = Retries(ledger)
     parts = WriteParts(
@@ -234,7 +237,7 @@ async def build_runtime(
     )
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 
-    numbers = Numbers(parts, Relearning(definitions, names))
+    numbers = Numbers(parts, Relearning(definitions, cards))
     receipts = Receipts(stores, healing, retries)
     segment_cap = SegmentCap(stores, settings.caps.segment_values)
     checks = EngineChecks(stores, watch, healing)
@@ -268,7 +271,8 @@ async def build_runtime(
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds)
     finishing = [FinishVoids(job_parts, voids), FinishReviews(job_parts, review)]
-    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, names, finishing)
+    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, finishing)
+    players = Players(stores, claims, reader)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -294,23 +298,23 @@ async def build_runtime(
         applier=applier,
         writer=writer,
         catch_up=catch_up,
-        submissions=Submissions(stores, writer, retries, plays, parts.rules),
+        submissions=Submissions(stores, writer, retries, plays, parts.rules, Notes(players, cards)),
         imports=imports,
         plays=plays,
         keys=Keys(stores, settings.environment),
         reader=reader,
-        names=names,
+        cards=cards,
         history=History(stores, reader),
         definitions=definitions,
         checkpoints=checkpoints,
         rebuilds=rebuilds,
         keeper=keeper,
         admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
-        players=Players(stores, claims, reader, names),
         friends=Friends(friend_lists, reader, among),
         screens=Screens(friend_lists, among),
         review=review,
         moderation=Moderation(voids, review, claims),
+        players=players,
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),

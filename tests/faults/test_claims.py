@@ -42,7 +42,7 @@ KINDS = {
     "put": (lambda lb: lb.admin.put_board(Board("b", operator="last"), version=1, idempotency_key="k"), "boards.put"),
     "delete": (lambda lb: lb.admin.delete_board("b", idempotency_key="k"), "boards.delete"),
     "reset": (lambda lb: lb.admin.reset("b", idempotency_key="k"), "boards.put"),
-    "name": (lambda lb: lb.players.name("p", "Pat", idempotency_key="k"), "players.put"),
+    "name": (lambda lb: lb.players.name("p", "Pat", idempotency_key="k"), "players.change"),
     "increment": (lambda lb: lb.increment("b", "p", 5, idempotency_key="k"), "events.append"),
 }
 

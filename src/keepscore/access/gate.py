@@ -72,7 +72,7 @@ def check_access(demand: Demand, principal: Principal, board: str | None, about:
         # Everybody may read a public board, also with a key for others.
         if not (demand.scope == "read" and about is not None and about.is_public):
             principal.check_board(board)
-    elif principal.is_limited and not demand.filters:
+    elif principal.is_limited and not demand.filters and principal.player is None:
         raise Forbidden("this route concerns all boards, and the key is limited to some: use a key for all boards")
 
 

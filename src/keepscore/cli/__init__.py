@@ -24,6 +24,7 @@ from keepscore.cli import (
     keys,
     ledgers,
     moderation,
+    players,
     rankings,
     resets,
     review,
@@ -109,6 +110,7 @@ app.command()(keeper.revise)
 app.add_typer(resets.app)
 app.add_typer(moderation.app)
 app.add_typer(review.app, name="queue")
+app.add_typer(players.app, name="players")
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")
 

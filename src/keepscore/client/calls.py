@@ -14,6 +14,7 @@ import msgspec
 from keepscore.domain.imports import Part
 from keepscore.domain.results.access import ApiKey, KeyList
 from keepscore.domain.results.moderation import Void, VoidList
+from keepscore.domain.results.players import DeletedProfile
 from keepscore.domain.results.standings import BoardInfo, Deleted, encode
 from keepscore.errors import InvalidField
 
@@ -31,6 +32,7 @@ __all__ = [
     "keys_of",
     "nothing",
     "parts_of",
+    "profile_deleted",
     "read",
     "reasons_of",
     "view_of",
@@ -152,6 +154,11 @@ def nothing(answer: HttpAnswer) -> None:
 def deleted(name: str) -> Decode[Deleted]:
     """Return a function that makes a struct of an answer without a body."""
     return lambda answer: Deleted(name, True if answer.headers.get("idempotency-replayed") == "true" else msgspec.UNSET)
+
+
+def profile_deleted(player_id: str) -> Decode[DeletedProfile]:
+    """Return a function that makes a struct of an answer without a body."""
+    return lambda answer: DeletedProfile(player_id, True if answer.headers.get("idempotency-replayed") == "true" else msgspec.UNSET)
 
 
 def reasons_of(answer: HttpAnswer) -> list[str]:

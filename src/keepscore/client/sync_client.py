@@ -97,14 +97,19 @@ class SyncClient(SyncSender):
         windows: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         play_token: str | None = None,
+        name: str | None = None,
+        avatar_url: str | None = None,
     ) -> Receipt:
         """Submit a score. When this returns, it is durable; a receipt that is `pending` is not ranked yet. A `play_token` counts once.
+
+        `name` and `avatar_url` go to the player's profile.
 
         On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
         difference counts in the rest of these. Other windows do not change.
         """
         fields: dict[str, Any] = {"player_id": player_id, "score": sendable("score", score), "at": at, "segments": segments}
         fields |= {"game_id": game_id, "play_token": play_token} | ({} if windows is None else {"windows": list(windows)})
+        fields |= {"name": name, "avatar_url": avatar_url}
         return self._call(_submission(board, "scores", fields, metadata, idempotency_key))
 
     def increment(
@@ -119,13 +124,15 @@ class SyncClient(SyncSender):
         metadata: Any = None,
         idempotency_key: str | None = None,
         play_token: str | None = None,
+        name: str | None = None,
+        avatar_url: str | None = None,
     ) -> Receipt:
         """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
 
         A `play_token` counts once.
         """
         fields = {"player_id": player_id, "amount": sendable("amount", amount), "at": at, "segments": segments, "game_id": game_id}
-        fields["play_token"] = play_token
+        fields |= {"play_token": play_token, "name": name, "avatar_url": avatar_url}
         return self._call(_submission(board, "increments", fields, metadata, idempotency_key))
 
     def submit_many(

@@ -10,12 +10,25 @@ from datetime import datetime
 from typing import Any
 
 from keepscore.client.batches import BatchCall
-from keepscore.client.calls import NO_KEY, RequestKey, board_of, boards_of, change, decoder, deleted, parts_of, read, view_of
+from keepscore.client.calls import (
+    NO_KEY,
+    RequestKey,
+    board_of,
+    boards_of,
+    change,
+    decoder,
+    deleted,
+    parts_of,
+    profile_deleted,
+    read,
+    view_of,
+)
 from keepscore.client.sync_sending import SyncSend
 from keepscore.domain.boards import Board
 from keepscore.domain.imports import ImportReceipt, NewPart, Part
 from keepscore.domain.inputs import Entry, Progress, no_progress
 from keepscore.domain.key_places import RankingPlace
+from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.standings import (
     BatchReceipt,
     BoardEvents,
@@ -25,7 +38,6 @@ from keepscore.domain.results.standings import (
     KeeperStatus,
     PlayerEvents,
     PlayerHistory,
-    Profile,
     Rebuild,
     Reset,
     Revision,
@@ -72,9 +84,9 @@ class SyncHistory:
         query = {"limit": limit, "offset": offset, "cursor": cursor, "rank": rank}
         return self._call(read(decoder(Snapshot), "boards", board, "snapshots", str(snapshot_id), query=query))
 
-    def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
-        """Return a player's place in each window, and the best one ever."""
-        query = {"window": window, "limit": limit}
+    def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100, viewer: str | None = None) -> PlayerHistory:
+        """Return a player's place in each window, and the best one ever, as a `viewer` may see it."""
+        query = {"window": window, "limit": limit, "viewer": viewer}
         return self._call(read(decoder(PlayerHistory), "boards", board, "history", player_id, query=query))
 
     def as_of(
@@ -106,13 +118,62 @@ class SyncPlayers:
     def __init__(self, call: SyncSend) -> None:
         self._call = call
 
-    def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
-        """Give a player a name to show."""
-        return self._call(change(decoder(Profile), "PUT", "players", player_id, body={"name": name}, key=RequestKey(idempotency_key)))
-
     def profile(self, player_id: str) -> Profile:
         """Return what is known about a player besides scores."""
         return self._call(read(decoder(Profile), "players", player_id))
+
+    def segments(
+        self,
+        board: str,
+        *,
+        name: str | None = None,
+        window: str | None = None,
+        window_id: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Segments:
+        """Return the slices of a board's window, all or those of one segment `name`, with their sizes."""
+        query = {"name": name, "window": window, "window_id": window_id, "limit": limit, "offset": offset}
+        return self._call(read(decoder(Segments), "boards", board, "segments", query=query))
+
+    def search(
+        self,
+        board: str,
+        name: str,
+        *,
+        limit: int = 20,
+        window: str | None = None,
+        window_id: str | None = None,
+        segment: str | None = None,
+        viewer: str | None = None,
+    ) -> FoundPlayers:
+        """Return ranked players whose names begin with some letters, in rank order, as a `viewer` may see them."""
+        query = {"name": name, "limit": limit, "window": window, "window_id": window_id, "segment": segment, "viewer": viewer}
+        return self._call(read(decoder(FoundPlayers), "boards", board, "players", query=query))
+
+    def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
+        """Give a player a name to show; the rest of the profile stays as it is."""
+        return self.change(player_id, {"name": name}, idempotency_key=idempotency_key)
+
+    def put(self, player_id: str, profile: Mapping[str, Any], *, idempotency_key: str | None = None) -> Profile:
+        """Replace a player's profile: what is not named is not known any more."""
+        return self._call(change(decoder(Profile), "PUT", "players", player_id, body=profile, key=RequestKey(idempotency_key)))
+
+    def change(self, player_id: str, fields: Mapping[str, Any], *, idempotency_key: str | None = None) -> Profile:
+        """Change some fields of a player's profile, and attributes one by one. None removes a field."""
+        return self._call(change(decoder(Profile), "PATCH", "players", player_id, body=fields, key=RequestKey(idempotency_key)))
+
+    def delete(self, player_id: str, *, idempotency_key: str | None = None) -> DeletedProfile:
+        """Forget what is known about a player besides scores. The scores stay."""
+        return self._call(change(profile_deleted(player_id), "DELETE", "players", player_id, key=RequestKey(idempotency_key)))
+
+    def change_many(self, profiles: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> ProfileBatch:
+        """Change up to 10,000 profiles, each as `change` does; bad ones are rejected one by one.
+
+        Each has a `player_id` and fields of a profile. The same batch may be sent again.
+        """
+        body, key = {"players": profiles}, RequestKey(idempotency_key)
+        return self._call(change(decoder(ProfileBatch), "POST", "players", "batch", body=body, key=key))
 
 
 class SyncAdministration:

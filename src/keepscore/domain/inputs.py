@@ -38,6 +38,9 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     play_token: str | UnsetType = UNSET
     #: Of a correction, the windows in which it counts.
     windows: list[str] | UnsetType = UNSET
+    #: What the player's profile shows from now on.
+    name: str | UnsetType = UNSET
+    avatar_url: str | UnsetType = UNSET
 
     def given(self) -> dict[str, Any]:
         """Return the fields that it has a value for."""

@@ -36,7 +36,7 @@ from keepscore.lifecycle.jobs.snapshots import ScheduledSnapshots
 from keepscore.lifecycle.jobs.spot_check import SpotCheck
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
-from keepscore.reading.names import Names
+from keepscore.reading.cards import Cards
 from keepscore.storage.ledgers.marks import job_status
 from keepscore.telemetry.counters import JOB_FAILURES, JOB_RUNS, JOB_SUCCESS
 from keepscore.writing.idempotency import Keep
@@ -145,7 +145,7 @@ class Keeper:
         checkpoints: Checkpoints,
         definitions: Definitions,
         rebuilds: Rebuilds,
-        names: Names,
+        cards: Cards,
         more: Sequence[Job] = (),
     ) -> None:
         self._parts = parts
@@ -168,7 +168,7 @@ class Keeper:
             *more,
         ]
         if parts.is_shared:
-            jobs = [Refreshing(parts, definitions, names), checkpoints.catching_up, DeadWriters(parts), Rotating(parts), *jobs]
+            jobs = [Refreshing(parts, definitions, cards), checkpoints.catching_up, DeadWriters(parts), Rotating(parts), *jobs]
         #: All jobs of this process, in the order in which they are looked at.
         self.tasks = [JobTask(job, comparing) for job in jobs]
         (self._checkpointing,) = [task for task in self.tasks if task.job is checkpoints]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keepscore.lifecycle.definitions import Definitions
-from keepscore.reading.names import Names
+from keepscore.reading.cards import Cards
 
 __all__ = ["Relearning"]
 
@@ -11,9 +11,9 @@ __all__ = ["Relearning"]
 class Relearning:
     """The writer calls it (`writing.protocols.LedgerReturn`) when another ledger may have taken the place of the last."""
 
-    def __init__(self, definitions: Definitions, names: Names) -> None:
+    def __init__(self, definitions: Definitions, cards: Cards) -> None:
         self._definitions = definitions
-        self._names = names
+        self._cards = cards
 
     async def relearn(self) -> bool:
         """Take up the ledger's definitions; return whether they are others. Only for who holds the writer."""
@@ -21,4 +21,4 @@ class Relearning:
 
     async def forget_lost(self) -> None:
         """Forget names that the ledger has lost."""
-        await self._names.relearn()
+        await self._cards.relearn()

@@ -74,16 +74,18 @@ class Among:
                 answer.group_id = circle.group_id
             return answer
 
-        return await self._reader.read(view, read)
+        answer = await self._reader.read(view, read)
+        answer.standings = await self._reader.labels.shown(answer.standings, circle.player)
+        return answer
 
     def _standings(self, source: Rankings, view: View, sight: Sight, players: Sequence[str], current: str | None) -> list[FriendStanding]:
         """Return those whose ranks are known in rank order, numbered among themselves."""
         found = [(player, place) for player, place in zip(players, sight.among, strict=True) if place is not None and place.unique]
         rows = _ordered(view.live, found)
-        shown, name = self._reader.shown(source, view.live), self._reader.names.get
+        shown = self._reader.shown(source, view.live)
         numbers = number_rows(view.rank, FIRST, [Row(player, place.score, place.since) for player, place in rows])
         standings = [
-            FriendStanding(number, getattr(place, view.rank), player, name(player), shown(place.score), player == current)
+            FriendStanding(number, getattr(place, view.rank), player, None, shown(place.score), player == current)
             for number, (player, place) in zip(numbers, rows, strict=True)
         ]
         for standing, (_, place) in zip(standings, rows, strict=True):
@@ -125,7 +127,14 @@ class Among:
             windows = {view.ranking.window: await self._window(source, view, sight, request, among) for view, sight in seen}
             return BoardView(board, views[0].ranking.segment or None, player, windows)
 
-        return await self._reader.read_present(views[0], read)
+        answer = await self._reader.read_present(views[0], read)
+        labels = self._reader.labels
+        for window in answer.windows.values():
+            window.top, window.around = await labels.shown(window.top, player), await labels.shown(window.around, player)
+            window.friends = await labels.shown(window.friends, player)
+            if window.me is not None:
+                await labels.put_on(window.me, player)
+        return answer
 
     async def _window(self, source: Rankings, view: View, sight: Sight, request: ViewRequest, among: Sequence[str]) -> WindowView:
         friends = self._standings(source, view, sight, among, request.player)[: request.friends]
@@ -142,7 +151,7 @@ class Among:
         standing = OwnStanding(
             getattr(place, view.rank),
             player,
-            self._reader.names.get(player),
+            None,
             self._reader.shown(source, view.live)(place.score),
             since_of(place.since),
             percentile(place.unique, place.total),

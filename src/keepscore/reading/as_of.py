@@ -7,7 +7,7 @@ loop gets its turn between small chunks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from heapq import nlargest, nsmallest
 
@@ -24,6 +24,7 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import expiry_in, names_in, pasts_of, said
 from keepscore.projection.sequence import events_of
 from keepscore.reading.view import check_limit, rank_kind
+from keepscore.reading.visibility import Labels
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.openings import Opening
@@ -40,10 +41,10 @@ MAX_WAITING_READS = 8
 class AsOf:
     """Answers how rankings stood, one question at a time."""
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], int], names: Mapping[str, str]) -> None:
+    def __init__(self, ledger: Ledger, clock: Callable[[], int], labels: Labels) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._names = names
+        self._labels = labels
         self._turn = asyncio.Lock()
         self._waiting = 0
 
@@ -64,11 +65,12 @@ class AsOf:
                 rows = await asyncio.to_thread(_first, live, states, limit)
         finally:
             self._waiting -= 1
-        shown, name = live.shown_at(moment), self._names.get
+        shown = live.shown_at(moment)
         standings = [
-            Standing(number, player, name(player), shown(score), time_of(since), 0)
+            Standing(number, player, None, shown(score), time_of(since), 0)
             for number, (player, score, since) in zip(number_rows(numbering, Ranks(1, 1, 1), rows), rows, strict=True)
         ]
+        standings = await self._labels.shown(standings, None)
         return Top(live.name, ranking.window, ranking.window_id, ranking.segment or None, len(states), time_of(moment), standings, None)
 
     def _moment(self, at: datetime | str) -> int:

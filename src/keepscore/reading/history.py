@@ -64,7 +64,7 @@ class History:
     def __init__(self, stores: Stores, reader: Reader) -> None:
         self._catalog, self._ledger, self._engine, self._clock = stores
         self._reader = reader
-        self._as_of = AsOf(stores.ledger, stores.clock, reader.names)
+        self._as_of = AsOf(stores.ledger, stores.clock, reader.labels)
 
     async def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
         """Return the windows of a board that have players, newest first."""
@@ -89,12 +89,20 @@ class History:
     ) -> Snapshot:
         """Return a page of the standings of a snapshot: up to `limit` players, after `offset` or `cursor`."""
         wanted = SnapshotPage(limit, offset, cursor, rank)
-        return await snapshot_page(self._ledger, self._catalog[board], snapshot_id, wanted, self._reader.cursors, self._reader.names)
+        return await snapshot_page(self._ledger, self._catalog[board], snapshot_id, wanted, self._reader.cursors, self._reader.labels)
 
-    async def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
-        """Return a player's place in each window, and the best one ever."""
+    async def of(
+        self, board: str, player_id: str, *, window: str | None = None, limit: int = 100, viewer: str | None = None
+    ) -> PlayerHistory:
+        """Return a player's place in each window, and the best one ever, as a `viewer` may see it."""
         live = self._catalog[board]
-        return await self._look(live, lambda sources: _player_history(sources, live, player_id, window, limit))
+        found = await self._look(live, lambda sources: _player_history(sources, live, player_id, window, limit))
+        (told,) = await self._reader.labels.visible([player_id], viewer)
+        if told is None:
+            # Nobody knows of somebody who is hidden.
+            return PlayerHistory(live.name, player_id, found.window, [], None)
+        found.player_id = told
+        return found
 
     async def _look(self, live: LiveBoard, read: Callable[[_Sources], Awaitable[A]]) -> A:
         """Return an answer from archives and the engine or, while that is away, the ledger's checkpoint."""

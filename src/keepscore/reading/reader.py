@@ -25,11 +25,13 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.partial_rankings import HISTOGRAMS_BYTES, Histograms, KeptRankings, rankings_of
 from keepscore.projection.stores import Stores
 from keepscore.reading.archive import Past, past_for
+from keepscore.reading.cards import Cards
 from keepscore.reading.cursors import Cursors
 from keepscore.reading.movement import Movement
 from keepscore.reading.present import EngineCare, Present
 from keepscore.reading.score_range import ALL_SCORES, ShownScores, WantedPage, range_of, range_page
-from keepscore.reading.view import MAX_OFFSET, MAX_RANK, View, check_estimated, check_limit, check_within, rank_kind, since_of
+from keepscore.reading.view import MAX_OFFSET, MAX_RANK, View, check_estimated, check_limit, check_within, not_ranked, rank_kind, since_of
+from keepscore.reading.visibility import Labels, put_card
 from keepscore.storage.engines.base import Page, Ranking, Rankings
 from keepscore.storage.feeds.base import Feed
 
@@ -77,10 +79,10 @@ class Reader:
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
         self._histograms: Histograms = ByteCache(HISTOGRAMS_BYTES)
         self._movement = Movement(stores.ledger, stores.engine, stores.clock)
-        #: Names of players, by id.
-        self.names: dict[str, str] = {}
+        #: What is shown of players beside their scores.
+        self.cards = Cards(stores, changes)
+        self.labels = Labels(self.cards, secret)
         feed.listen(self._changed)
-        self._changes = changes
         changes.listen(self._forget)
 
     def _changed(self, rankings: Set[Ranking]) -> None:
@@ -92,20 +94,6 @@ class Reader:
             self._tags.pop(ranking)
         if self._versions_bytes > VERSIONS_BYTES:
             self._forget()
-
-    def name(self, player: str, name: str | None) -> None:
-        """Give a player a name from now on, or (None) none."""
-        if self.names.get(player) != name:
-            if name is None:
-                del self.names[player]
-            else:
-                self.names[player] = name
-            self._changes.announce()
-
-    def forget_names(self) -> None:
-        """Forget all names: the ledger may not have them any more."""
-        self.names.clear()
-        self._changes.announce()
 
     def _forget(self) -> None:
         """Make all that is remembered old."""
@@ -183,7 +171,9 @@ class Reader:
         range_of(view.live, scores, None)
         wanted = WantedPage(limit, offset, None if cursor is None else self.cursors.opened(view.ranking, cursor), scores)
         read = self._top if scores == ALL_SCORES else self._top_within
-        return await self.read(view, lambda source: read(source, view, wanted))
+        top = await self.read(view, lambda source: read(source, view, wanted))
+        top.standings = await self.labels.shown(top.standings, view.viewer)
+        return top
 
     async def _top(self, source: Rankings, view: View, wanted: WantedPage) -> Top:
         if wanted.after is None:
@@ -225,28 +215,38 @@ class Reader:
         instant = self._engine.instant
         if view.ended or not self.present.is_complete or instant is None or view.live.board.is_partial:
             return None
-        return self._placed(self._engine, view, player, instant.place_now(view.ranking, player), [])
+        card = self.cards.known(player)
+        if card is None or (card.visibility != "public" and player != view.viewer):
+            return None
+        place = self._placed(self._engine, view, player, instant.place_now(view.ranking, player))
+        put_card(place, card)
+        return place
 
     async def player(self, view: View, player: str, around: int = 0) -> PlayerPlace:
         """Return where a player stands, with some above and below. O(log N + around)."""
         if around:
             check_within("around", around, 0, MAX_AROUND)
-        return await self.read(view, lambda source: self._player(source, view, player, around))
+        place = await self.read(view, lambda source: self._player(source, view, player, around))
+        place.around = await self.labels.shown(place.around, view.viewer)
+        if not await self.labels.put_on(place, view.viewer):
+            raise UnknownPlayer(not_ranked(view, player))
+        return place
 
     async def _player(self, source: Rankings, view: View, player: str, around: int) -> PlayerPlace:
         place = await source.place(view.ranking, player, view.rank)
         near = await self._near(source, view, place.unique, around) if around and place is not None else []
-        return self._placed(source, view, player, place, near)
+        answer = self._placed(source, view, player, place)
+        answer.around = near
+        return answer
 
-    def _placed(self, source: Rankings, view: View, player: str, place: Place | None, near: list[Standing]) -> PlayerPlace:
+    def _placed(self, source: Rankings, view: View, player: str, place: Place | None) -> PlayerPlace:
         """Return where a player stands. It is the hottest answer: written out, field by field."""
         board, window, window_id, segment = view.labels
         live, rank = view.live, view.rank
         if place is None:
             check_player(player)
-            where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
             kept = f", where only the first {source.last_rank} players were archived" if source.last_rank < inf else ""
-            raise UnknownPlayer(f"player {player!r} is not ranked on board {live.name!r} ({where}){kept}")
+            raise UnknownPlayer(not_ranked(view, player) + kept)
         unique, standard, dense, total, since = place.unique, place.standard, place.dense, place.total, place.since
         answer = PlayerPlace(
             board,
@@ -254,14 +254,14 @@ class Reader:
             window_id,
             segment,
             player,
-            self.names.get(player),
+            None,
             unique if rank == "unique" else standard if rank == "standard" else dense,
             place.score if live.is_plain else self.shown(source, live)(place.score),
             since_of(since),
             percentile(unique, total),
             total,
             RankNumbers(unique, standard, dense or None),
-            near,
+            [],
         )
         if place.error is not None:
             check_estimated(rank)
@@ -272,7 +272,9 @@ class Reader:
         """Return the players from `around` above a rank to `around` below it. O(log N + around)."""
         check_within("rank", rank, 1, MAX_RANK)
         check_within("around", around, 0, MAX_AROUND)
-        return await self.read(view, lambda source: self._around(source, view, rank, around))
+        found = await self.read(view, lambda source: self._around(source, view, rank, around))
+        found.standings = await self.labels.shown(found.standings, view.viewer)
+        return found
 
     async def _around(self, source: Rankings, view: View, rank: int, around: int) -> Around:
         standings = await self._near(source, view, rank, around)
@@ -289,16 +291,15 @@ class Reader:
         if not 1 <= len(players) <= MAX_LOOKUP:
             raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
-        return await self.read(view, lambda source: self._lookup(source, view, wanted))
+        found = await self.read(view, lambda source: self._lookup(source, view, wanted))
+        return await self.labels.looked_up(found, view.viewer)
 
     async def _lookup(self, source: Rankings, view: View, wanted: Sequence[str]) -> Lookup:
         places = await source.places(view.ranking, wanted, view.rank)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
         found.sort(key=lambda pair: pair[0].unique)
         shown = self.shown(source, view.live)
-        standings = [
-            Standing(getattr(p, view.rank), player, self.names.get(player), shown(p.score), since_of(p.since), 0) for p, player in found
-        ]
+        standings = [Standing(getattr(p, view.rank), player, None, shown(p.score), since_of(p.since), 0) for p, player in found]
         for standing, (place, _) in zip(standings, found, strict=True):
             if place.error is not None:
                 check_estimated(view.rank)
@@ -373,9 +374,9 @@ class Reader:
 
     async def standings(self, source: Rankings, view: View, page: Page) -> list[Standing]:
         ranks = number_rows(view.rank, page.first, page.rows)
-        shown, name = self.shown(source, view.live), self.names.get
+        shown = self.shown(source, view.live)
         standings = [
-            Standing(rank, player, name(player), shown(score), since_of(since), 0)
+            Standing(rank, player, None, shown(score), since_of(since), 0)
             for rank, (player, score, since) in zip(ranks, page.rows, strict=True)
         ]
         if view.live.board.movement is not None:

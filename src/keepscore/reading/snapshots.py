@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from keepscore.domain.durations import time_of
@@ -13,6 +12,7 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.reading.archive import Past
 from keepscore.reading.cursors import Cursors
 from keepscore.reading.view import MAX_OFFSET, check_limit, check_within, rank_kind, since_of
+from keepscore.reading.visibility import Labels
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.archives import Archive
 from keepscore.storage.ledgers.base import Ledger
@@ -55,7 +55,7 @@ async def board_snapshots(ledger: Ledger, live: LiveBoard, wanted: SnapshotFilte
 
 
 async def snapshot_page(
-    ledger: Ledger, live: LiveBoard, snapshot_id: int, wanted: SnapshotPage, cursors: Cursors, names: Mapping[str, str]
+    ledger: Ledger, live: LiveBoard, snapshot_id: int, wanted: SnapshotPage, cursors: Cursors, labels: Labels
 ) -> Snapshot:
     """Return a page of a snapshot's standings. O(snapshots of the board + limit)."""
     check_limit(wanted.limit)
@@ -77,9 +77,10 @@ async def snapshot_page(
         page = await past.page_after(ranking, cursors.opened(ranking, wanted.cursor), wanted.limit, numbering)
     ranks = number_rows(numbering, page.first, page.rows)
     standings = [
-        Standing(rank, row.player, names.get(row.player), live.board.shown(row.score), since_of(row.since), 0)
+        Standing(rank, row.player, None, live.board.shown(row.score), since_of(row.since), 0)
         for rank, row in zip(ranks, page.rows, strict=True)
     ]
+    standings = await labels.shown(standings, None)
     more = page.rows and page.first.unique - 1 + len(page.rows) < archive.kept
     info = _info(archive)
     return Snapshot(

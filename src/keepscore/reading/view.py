@@ -11,7 +11,18 @@ from keepscore.errors import InvalidField, InvalidPage
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.engines.base import Ranking
 
-__all__ = ["MAX_LIMIT", "MAX_OFFSET", "MAX_RANK", "View", "check_estimated", "check_limit", "check_within", "rank_kind", "since_of"]
+__all__ = [
+    "MAX_LIMIT",
+    "MAX_OFFSET",
+    "MAX_RANK",
+    "View",
+    "check_estimated",
+    "check_limit",
+    "check_within",
+    "not_ranked",
+    "rank_kind",
+    "since_of",
+]
 
 #: Standings of one page.
 MAX_LIMIT = 1000
@@ -31,6 +42,8 @@ class View(NamedTuple):
     strong: bool
     #: Whether the window has ended: what the engine does not have any more may be archived.
     ended: bool
+    #: The player who looks, if that is known: one who is shadowed sees themselves.
+    viewer: str | None = None
 
 
 def rank_kind(board: Board, rank: str | None) -> RankKind:
@@ -60,3 +73,10 @@ def check_within(name: str, value: int, low: int, high: int) -> None:
 def since_of(ms: int) -> datetime | None:
     """Return the time of a state, if the engine keeps it."""
     return None if ms == NO_TIME else datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def not_ranked(view: View, player: str) -> str:
+    """Return what is said about a player who is not in a ranking."""
+    _, window, window_id, segment = view.labels
+    where = (window if window == window_id else f"{window} {window_id}") + (f", {segment}" if segment else "")
+    return f"player {player!r} is not ranked on board {view.live.name!r} ({where})"

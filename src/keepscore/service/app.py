@@ -26,6 +26,7 @@ from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
 from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
+from keepscore.service.routes.players import PlayerRoutes
 from keepscore.service.routes.ranking_table import ranking_routes
 from keepscore.service.routes.resets import ResetRoutes
 from keepscore.service.routes.review import ReviewRoutes
@@ -80,7 +81,8 @@ def make_app(
     metrics = MetricsApi(leaderboards, shares or Shares())
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
-        *(ModerationRoutes(leaderboards), ReviewRoutes(leaderboards), AuditRoutes(leaderboards), FriendRoutes(leaderboards)),
+        *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), ReviewRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

@@ -109,8 +109,12 @@ class Leaderboards:
         windows: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         play_token: str | None = None,
+        name: str | None = None,
+        avatar_url: str | None = None,
     ) -> Receipt:
         """Submit a score. When this returns, the score is durable and ranked. A `play_token` counts once.
+
+        `name` and `avatar_url` go to the player's profile.
 
         On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
         difference counts in the rest of these. Other windows do not change.
@@ -127,6 +131,8 @@ class Leaderboards:
                 windows=windows,
                 idempotency_key=idempotency_key,
                 play_token=play_token,
+                name=name,
+                avatar_url=avatar_url,
             )
         )
 
@@ -142,6 +148,8 @@ class Leaderboards:
         metadata: Any = None,
         idempotency_key: str | None = None,
         play_token: str | None = None,
+        name: str | None = None,
+        avatar_url: str | None = None,
     ) -> Receipt:
         """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
 
@@ -158,6 +166,8 @@ class Leaderboards:
                 metadata=metadata,
                 idempotency_key=idempotency_key,
                 play_token=play_token,
+                name=name,
+                avatar_url=avatar_url,
             )
         )
 

@@ -59,9 +59,9 @@ class History:
             self._leaderboards._async.history.snapshot(board, snapshot_id, limit=limit, offset=offset, cursor=cursor, rank=rank)
         )
 
-    def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100) -> PlayerHistory:
-        """Return a player's place in each window, and the best one ever."""
-        return self._leaderboards._run(self._leaderboards._async.history.of(board, player_id, window=window, limit=limit))
+    def of(self, board: str, player_id: str, *, window: str | None = None, limit: int = 100, viewer: str | None = None) -> PlayerHistory:
+        """Return a player's place in each window, and the best one ever, as a `viewer` may see it."""
+        return self._leaderboards._run(self._leaderboards._async.history.of(board, player_id, window=window, limit=limit, viewer=viewer))
 
     def as_of(
         self,

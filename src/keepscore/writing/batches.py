@@ -16,7 +16,7 @@ from keepscore.writing.groups import PendingRequest
 from keepscore.writing.protocols import PlayReader
 from keepscore.writing.scopes import Submission
 
-__all__ = ["MAX_BATCH", "check_entry", "check_size", "merged_answer"]
+__all__ = ["MAX_BATCH", "check_entry", "check_size", "merged_answer", "told_by"]
 
 #: Submissions of one batch.
 MAX_BATCH = 10_000
@@ -42,10 +42,17 @@ def check_entry(
     given = SubmissionRequest(entry.player_id, kind, amount, entry.at, entry.segments, entry.game_id, entry.metadata)
     given.windows = None if entry.windows is UNSET else entry.windows
     given.opening = opening
+    given.profile = told_by(entry)
     submission = check_submission(live, given, now, backfill, ranked)
     if isinstance(entry.play_token, str) and plays is not None:
         submission.play = plays.read(entry.play_token, live.id, submission.player, now)
     return submission
+
+
+def told_by(entry: Entry) -> dict[str, str] | None:
+    """Return what an entry tells about its player."""
+    told = {"name": entry.name, "avatar_url": entry.avatar_url}
+    return {name: value for name, value in told.items() if isinstance(value, str)} or None
 
 
 def check_size(entries: Sequence[object]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from keepscore.domain.durations import time_of
+from keepscore.domain.profiles import check_profile
 from keepscore.domain.scoring import Kind, Scope
 from keepscore.domain.values import check_player, check_text, moment_of
 from keepscore.errors import (
@@ -53,11 +54,13 @@ class SubmissionRequest(msgspec.Struct):
     windows: list[str] | None = None
     #: Of an opening balance, the one ranking of its time in which it counts. Only imports have some.
     opening: Scope | None = None
+    #: What the player's profile shows from now on: `name` and `avatar_url`.
+    profile: Mapping[str, str] | None = None
 
     def content(self) -> list[object]:
         """Return what an idempotency key stands for. Ledgers remember it: its form stays as it is."""
         # What identified a request before there were play tokens and windows identifies it still.
-        later = [value for value in (self.play_token, self.windows) if value is not None]
+        later = [value for value in (self.play_token, self.windows, self.profile) if value is not None]
         return [self.kind, self.player, self.amount, self.at, self.segments, self.game_id, self.metadata, *later]
 
 
@@ -94,6 +97,8 @@ def check_submission(live: LiveBoard, given: SubmissionRequest, now: int, backfi
         check_text("game_id", game_id, InvalidField)
     if metadata is not None and len(msgspec.json.encode(metadata)) > MAX_METADATA_BYTES:
         raise InvalidField(f"metadata is larger than {MAX_METADATA_BYTES} bytes of JSON")
+    if given.profile is not None:
+        check_profile(given.profile)
     own = dict(segments) if segments else None
     windows = None if given.windows is None else check_windows(live, kind, given.windows)
     submission = Submission(live, who, kind, number, moment, now, own, game_id, metadata, backfill, ranked, windows, given.opening)

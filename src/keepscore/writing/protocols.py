@@ -13,7 +13,7 @@ from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError
 from keepscore.writing.scopes import Submission
 
-__all__ = ["LedgerReturn", "PlayReader", "SubmissionRules"]
+__all__ = ["LedgerReturn", "PlayReader", "ProfileNotes", "SubmissionRules"]
 
 
 class LedgerReturn(Protocol):
@@ -31,6 +31,13 @@ class PlayReader(Protocol):
 
     def read(self, token: str, board_id: int, player: str, now: int) -> Play:
         """Return the play of a token that a player may redeem on a board now, or raise the error that says why not."""
+
+
+class ProfileNotes(Protocol):
+    """Takes up what accepted submissions tell about their players."""
+
+    async def note(self, told: Mapping[str, Mapping[str, str]]) -> None:
+        """Take up names and pictures (`name`, `avatar_url`), by player. Never fails."""
 
 
 class SubmissionRules(Protocol):

@@ -11,12 +11,12 @@ from keepscore.domain.results.standings import BatchReceipt, Receipt, Rejection
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.projection.stores import Stores
 from keepscore.storage.pace import Turns
-from keepscore.writing.batches import check_entry, check_size, merged_answer
+from keepscore.writing.batches import check_entry, check_size, merged_answer, told_by
 from keepscore.writing.checks import SubmissionRequest, check_submission
 from keepscore.writing.dry_run import dry_run
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.idempotency import Retries, Unanswered, submission_claim
-from keepscore.writing.protocols import PlayReader, SubmissionRules
+from keepscore.writing.protocols import PlayReader, ProfileNotes, SubmissionRules
 from keepscore.writing.writer import Writer
 
 __all__ = ["Submissions"]
@@ -25,7 +25,9 @@ __all__ = ["Submissions"]
 class Submissions:
     """Takes the submissions of one process."""
 
-    def __init__(self, stores: Stores, writer: Writer, retries: Retries, plays: PlayReader, rules: SubmissionRules) -> None:
+    def __init__(
+        self, stores: Stores, writer: Writer, retries: Retries, plays: PlayReader, rules: SubmissionRules, notes: ProfileNotes
+    ) -> None:
         self._stores = stores
         self._catalog = stores.catalog
         self._clock = stores.clock
@@ -33,6 +35,7 @@ class Submissions:
         self._retries = retries
         self._plays = plays
         self._rules = rules
+        self._notes = notes
 
     async def submit(self, board: str, given: SubmissionRequest, key: str | None) -> Receipt:
         """Submit a score or an increment. When this returns, it is durable and in the rankings."""
@@ -54,6 +57,8 @@ class Submissions:
             receipt = await self._writer.submit(request)
         except Unanswered:
             receipt = await (await self._again([request]))[0]
+        if given.profile is not None and receipt.replayed is not True:
+            await self._notes.note({submission.player: given.profile})
         return receipt
 
     async def _again(self, requests: list[PendingRequest]) -> list[asyncio.Future[Any]]:
@@ -101,7 +106,19 @@ class Submissions:
         await asyncio.gather(*[self._writer.submit(request) for request in requests], return_exceptions=True)
         if waiting := [request for request in requests if isinstance(request.answer.exception(), Unanswered)]:
             await asyncio.gather(*await self._again(waiting), return_exceptions=True)
-        return merged_answer(requests, results)
+        answer = merged_answer(requests, results)
+        if answer.replayed is not True:
+            await self._note(entries, {rejection.index for rejection in answer.rejected})
+        return answer
+
+    async def _note(self, entries: Sequence[Entry | KeepscoreError], rejected: set[int]) -> None:
+        """Pass on what accepted entries tell about their players."""
+        told: dict[str, dict[str, str]] = {}
+        for index, entry in enumerate(entries):
+            if isinstance(entry, Entry) and index not in rejected and (fields := told_by(entry)):
+                told.setdefault(entry.player_id, {}).update(fields)
+        if told:
+            await self._notes.note(told)
 
     async def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], backfill: bool) -> BatchReceipt:
         """Return what `submit_many` would accept and reject. Nothing is recorded."""

@@ -65,13 +65,13 @@ async def test_an_effect_is_recorded_with_its_answer_by_the_owner_alone(ledger, 
     work = {
         "board": lambda effect: ledger.boards.put(Board("b"), True, 0, None, "put_board", effect),
         "deletion": lambda effect: ledger.boards.delete("gone", 1, effect),
-        "name": lambda effect: ledger.players.put(PlayerRecord("p", "Pat"), 0, effect),
+        "name": lambda effect: ledger.players.change(["p"], lambda _: ([PlayerRecord("p", "Pat")], effect), 0),
         "archive": lambda effect: ledger.archives.finish(archive, 0, 0, "d", effect),
     }[what]
 
     async def seen():
         names = [record.board.name for record in await ledger.boards.current()]
-        return names, await ledger.players.recorded(), len(await ledger.archives.find(1))
+        return names, await ledger.players.find(["p"]), len(await ledger.archives.find(1))
 
     before = await seen()
     await ledger.claims.make(ONE, 1, 0)

@@ -18,7 +18,7 @@ async def test_everything_is_there_after_a_reopening(place):
     await ledger.boards.delete("gone", 1)
     events = [Event(full.id, writer, n, "p", "score", n, n, n, {"region": "eu"}, "g", {"x": n}) for n in (1, 2, 3)]
     await ledger.events.append(events, [], {})
-    await ledger.players.put(PlayerRecord("p", "Pat"), 0)
+    await ledger.players.change(["p"], lambda _: ([PlayerRecord("p", "Pat")], None), 0)
     await ledger.probe(7)
     await ledger.close()
 
@@ -28,7 +28,7 @@ async def test_everything_is_there_after_a_reopening(place):
     assert await again.boards.current() == [full]
     assert unnumbered([e async for chunk in again.events.read(full.id, {}) for e in chunk]) == events
     assert await again.events.positions(full.id) == {writer: 3}
-    assert await again.players.recorded() == [PlayerRecord("p", "Pat")]
+    assert await again.players.find(["p"]) == [PlayerRecord("p", "Pat")]
     assert (await again.boards.put(Board("new"), True, 1)).id not in (full.id, gone.id)
     await again.close()
 
@@ -36,7 +36,7 @@ async def test_everything_is_there_after_a_reopening(place):
 async def test_probe_leaves_no_trace_in_what_is_read(ledger):
     await ledger.probe(1)
     await ledger.probe(2)
-    assert (await ledger.boards.current(), await ledger.players.recorded(), await ledger.events.positions(1)) == ([], [], {})
+    assert (await ledger.boards.current(), await ledger.players.find(["p"]), await ledger.events.positions(1)) == ([], [], {})
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "http://[::1]:1"])

@@ -151,14 +151,14 @@ async def test_keys_are_forgotten_after_a_week(run, clock):
 
 async def test_a_name_that_was_killed_on_its_way_is_given_once(run, clock):
     async with run() as lb:
-        put, left = lb.runtime.ledger.players.put, []
+        put, left = lb.runtime.ledger.players.change, []
 
         async def killed_around(*args):
             left.append(killed(lb, "before.db"))
             await put(*args)
             left.append(killed(lb, "after.db"))
 
-        lb.runtime.ledger.players.put = killed_around
+        lb.runtime.ledger.players.change = killed_around
         await lb.players.name("p", "Pat", idempotency_key="k")
     for path, replayed in zip(left, (UNSET, True), strict=True):
         async with opened(path, clock) as lb:

@@ -67,7 +67,7 @@ async def test_work_whose_claim_is_lost_has_no_effect(lbs, tmp_path):
     async with lbs(COINS) as lb:
         await back_up(lb, tmp_path / "backup.db")
         await lb.increment("coins", "alice", 1)
-        held = Held(lb.runtime.ledger.players, "put")
+        held = Held(lb.runtime.ledger.players, "change")
         naming = asyncio.create_task(lb.players.name("alice", "Ann", idempotency_key="k"))
         await held.began.wait()
         put_back(tmp_path / "backup.db", path)
@@ -75,6 +75,6 @@ async def test_work_whose_claim_is_lost_has_no_effect(lbs, tmp_path):
         held.go_on.set()
         with pytest.raises(InProgress, match="'k'"):
             await naming
-        assert await lb.runtime.ledger.players.recorded() == []
+        assert await lb.runtime.ledger.players.find(["alice"]) == []
         named = [await lb.players.name("alice", "Ann", idempotency_key="k") for _ in range(2)]
         assert [(profile.name, profile.replayed) for profile in named] == [("Ann", UNSET), ("Ann", True)]

@@ -30,6 +30,8 @@ class FriendStanding(Result, gc=False):
     name: str | None
     score: Score
     is_current_player: bool
+    #: The player's picture, where the profile has one.
+    avatar_url: str | UnsetType = UNSET
     #: True where the engine does not keep the player (`keep_top`): the global rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
@@ -67,6 +69,8 @@ class OwnStanding(Result, gc=False):
     score: Score
     since: datetime | None
     percentile: float
+    #: The player's picture, where the profile has one.
+    avatar_url: str | UnsetType = UNSET
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET

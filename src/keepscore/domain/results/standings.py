@@ -55,7 +55,6 @@ __all__ = [
     "PlayerEvents",
     "PlayerHistory",
     "PlayerPlace",
-    "Profile",
     "RankNumbers",
     "Rebuild",
     "Receipt",
@@ -163,6 +162,8 @@ class Standing(Result, gc=False):
     rank_change: int
     #: True for a player who was not in the baseline.
     new: bool | UnsetType = UNSET
+    #: The player's picture, where the profile has one.
+    avatar_url: str | UnsetType = UNSET
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
@@ -227,6 +228,8 @@ class PlayerPlace(Result, gc=False):
     total_players: int
     ranks: RankNumbers
     around: list[Standing]
+    #: The player's picture, where the profile has one.
+    avatar_url: str | UnsetType = UNSET
     #: True where scores that came after `as_of` may be missing: the engine is away, or takes none.
     stale: bool | UnsetType = UNSET
     #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
@@ -324,12 +327,3 @@ class BoardInfo(Result):
         if data.get("replayed") is True:
             info.replayed = True
         return info
-
-
-class Profile(Result):
-    """What is known about a player besides scores."""
-
-    player_id: str
-    name: str | None
-    #: True where the same idempotency key was answered before: this is that answer.
-    replayed: bool | UnsetType = UNSET

@@ -5,7 +5,7 @@ from __future__ import annotations
 from keepscore.lifecycle.definitions import Definitions
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
-from keepscore.reading.names import Names
+from keepscore.reading.cards import Cards
 
 __all__ = ["CatchingUp", "Expiry", "Refreshing", "Rotating"]
 
@@ -17,10 +17,10 @@ class Refreshing(Job):
     for_leader = is_slow = False
     patience = SECOND_MS
 
-    def __init__(self, parts: JobParts, definitions: Definitions, names: Names) -> None:
+    def __init__(self, parts: JobParts, definitions: Definitions, cards: Cards) -> None:
         super().__init__(parts)
         self._definitions = definitions
-        self._names = names
+        self._cards = cards
 
     async def run(self, now: int) -> str:
         # What could not be done at the start comes first.
@@ -28,7 +28,7 @@ class Refreshing(Job):
         await self._definitions.load_rest()
         await self._definitions.refresh()
         await self._definitions.learn_times()
-        await self._names.learn()
+        await self._cards.learn()
         return ""
 
 

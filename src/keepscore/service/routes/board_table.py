@@ -1,4 +1,4 @@
-"""The routes of `/v1` that define and look after boards, name players, and tell whether the service works."""
+"""The routes of `/v1` that define and look after boards, and tell whether the service works."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keepscore.domain.results import standings as answers
 from keepscore.service.http.layer import Example, Route
 from keepscore.service.http.problems import Problem
 from keepscore.service.routes.boards import Api, Boards, ReadinessAnswer, Status
-from keepscore.service.routes.bodies import ChangeQuery, NameBody, ReviseBody, RunBody, VerifyQuery
+from keepscore.service.routes.bodies import ChangeQuery, ReviseBody, RunBody, VerifyQuery
 from keepscore.service.routes.declarations import BOARD, board_read
 
 __all__ = ["board_routes"]
@@ -16,7 +16,7 @@ __all__ = ["board_routes"]
 
 def board_routes(api: Api) -> list[Route]:
     """Return them all."""
-    return [*_boards(api), *_rebuilds(api), *_players(api), *_health(api)]
+    return [*_boards(api), *_rebuilds(api), *_health(api)]
 
 
 def _boards(api: Api) -> list[Route]:
@@ -152,37 +152,6 @@ def _rebuilds(api: Api) -> list[Route]:
             tag="Operations",
             description="Runs what is due now, or was due at a past moment.",
             example=Example(body={}),
-        ),
-    ]
-
-
-def _players(api: Api) -> list[Route]:
-    return [
-        Route(
-            "GET",
-            "/v1/players/{player_id}",
-            api.profile,
-            "Get a player's name",
-            scope="read",
-            players=True,
-            about="visible",
-            cost="light",
-            answers={200: answers.Profile},
-            tag="Players",
-            description="Returns the name to show for a player; null if there is none.",
-        ),
-        Route(
-            "PUT",
-            "/v1/players/{player_id}",
-            api.rename,
-            "Name a player",
-            scope="submit",
-            keyed=True,
-            body=NameBody,
-            answers={200: answers.Profile},
-            tag="Players",
-            description="Sets the name that rankings show. `null` removes it.",
-            example=Example(body={"name": "Ada"}),
         ),
     ]
 

@@ -11,6 +11,7 @@ from keepscore.domain.board_checks import brief
 from keepscore.domain.boards import board_from_dict
 from keepscore.domain.inputs import Entry
 from keepscore.domain.results import standings as answers
+from keepscore.domain.values import check_player
 from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError
 from keepscore.leaderboards import Leaderboards
 from keepscore.reading.score_range import ShownScores
@@ -25,7 +26,6 @@ from keepscore.service.routes.bodies import (
     CountQuery,
     EntryBody,
     LookupBody,
-    NameBody,
     PlayerQuery,
     ReviseBody,
     RunBody,
@@ -39,7 +39,18 @@ from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Headers, Pa
 from keepscore.storage.pace import Turns
 from keepscore.writing.batches import MAX_BATCH
 
-__all__ = ["Api", "Boards", "ReadinessAnswer", "Status", "entries_of", "idempotency_key", "replay_headers", "status_of", "whole_number"]
+__all__ = [
+    "Api",
+    "Boards",
+    "ReadinessAnswer",
+    "Status",
+    "entries_of",
+    "idempotency_key",
+    "replay_headers",
+    "status_of",
+    "viewer_of",
+    "whole_number",
+]
 
 REPLAYED: Headers = ((b"idempotency-replayed", b"true"),)
 
@@ -129,6 +140,8 @@ class Api:
             windows=body.windows,
             idempotency_key=idempotency_key(request, body.idempotency_key),
             play_token=body.play_token,
+            name=body.name,
+            avatar_url=body.avatar_url,
         )
         return Answer(receipt, status_of(receipt), replay_headers(receipt))
 
@@ -145,6 +158,8 @@ class Api:
             metadata=body.metadata,
             idempotency_key=idempotency_key(request, body.idempotency_key),
             play_token=body.play_token,
+            name=body.name,
+            avatar_url=body.avatar_url,
         )
         return Answer(receipt, status_of(receipt), replay_headers(receipt))
 
@@ -161,22 +176,27 @@ class Api:
 
     def _view(self, request: Request[Any, Any]) -> View:
         query: ViewQuery = request.query
-        return self._reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
+        view = self._reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
+        viewer = viewer_of(request)
+        return view if viewer is None else view._replace(viewer=viewer)
 
     async def top(self, request: Request[TopQuery, NoBody]) -> Answer | Prepared:
         """Return a page of a ranking; it is kept encoded until the ranking changes."""
         view, query = self._view(request), request.query
+        scores = ShownScores(query.min, query.max)
+        if view.viewer is not None and self._reader.cards.has_secrets:
+            # What one player sees is kept for nobody.
+            return Answer(await self._reader.top(view, query.limit, query.offset, query.cursor, scores), headers=NO_STORE)
         key = request.path[0], request.query_string
         known = self._pages.known(key, view)
         if known is not None:
             return known
-        scores = ShownScores(query.min, query.max)
         return await self._pages.page(key, view, lambda: self._reader.top(view, query.limit, query.offset, query.cursor, scores))
 
     async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer | Prepared:
         """Return where a player stands."""
         query, reader = request.query, self._reader
-        view = reader.view(request.path[0], query.window, query.window_id, query.segment, query.rank)
+        view = self._view(request)
         etag = reader.tag(view.ranking)
         place = None if query.around or view.strong else reader.player_now(view, request.path[1])
         if place is not None:
@@ -223,16 +243,7 @@ class Api:
         """Do the keeper's jobs now."""
         return Answer(await self._lb.admin.run_keeper(request.body.now))
 
-    # -- players, health ------------------------------------------------------------------------------------------------
-
-    async def profile(self, request: Request[NoQuery, NoBody]) -> Answer:
-        """Return a player's profile."""
-        return Answer(await self._lb.players.profile(request.path[0]))
-
-    async def rename(self, request: Request[NoQuery, NameBody]) -> Answer:
-        """Name a player."""
-        profile = await self._lb.players.name(request.path[0], request.body.name, idempotency_key=idempotency_key(request))
-        return Answer(profile, headers=replay_headers(profile))
+    # -- health ---------------------------------------------------------------------------------------------------------
 
     async def healthz(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Say that the process is alive."""
@@ -300,6 +311,14 @@ def idempotency_key(request: Request[Any, Any], in_body: str | None = None) -> s
     """Return the Idempotency-Key header, or the field of the body where there is no header."""
     header = request.header(b"idempotency-key")
     return in_body if header is None else header
+
+
+def viewer_of(request: Request[Any, Any]) -> str | None:
+    """Return the player who looks: that of a player token, or whom the query names."""
+    viewer: str | None = request.query.viewer
+    if viewer is not None:
+        request.principal.check_player(check_player(viewer))
+    return request.principal.player or viewer
 
 
 def whole_number(field: str, text: str) -> int:

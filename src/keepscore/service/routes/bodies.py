@@ -19,6 +19,7 @@ from keepscore.service.routes.stated import (
     NumberField,
     Offset,
     PageLimit,
+    PictureUrl,
     PlayerList,
     PlayerText,
     RankName,
@@ -49,11 +50,12 @@ __all__ = [
     "ImportQuery",
     "ImportsQuery",
     "LookupBody",
-    "NameBody",
     "PlayerQuery",
     "ReviseBody",
     "RunBody",
     "ScoreBody",
+    "SearchQuery",
+    "SegmentsQuery",
     "SnapshotQuery",
     "SnapshotsQuery",
     "TopQuery",
@@ -74,6 +76,7 @@ class ViewQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     window_id: str | None = None
     segment: SegmentName = None
     rank: RankName = None
+    viewer: PlayerText | None = None
 
 
 class TopQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
@@ -109,6 +112,23 @@ class PlayerQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
     """How many players above and below."""
 
     around: AroundCount = 0
+
+
+class SearchQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
+    """The first letters of a name (they have to be given), and how many players."""
+
+    name: str = ""
+    limit: int = 20
+
+
+class SegmentsQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which slices."""
+
+    name: str | None = None
+    window: WindowChoice = None
+    window_id: str | None = None
+    limit: PageLimit = 100
+    offset: Offset = 0
 
 
 class AroundQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
@@ -150,6 +170,7 @@ class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True):
 
     window: WindowChoice = None
     limit: WindowCount = 100
+    viewer: PlayerText | None = None
 
 
 class AsOfQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -190,6 +211,8 @@ class _Submission(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     metadata: Any = None
     idempotency_key: TextField | None = None
     play_token: str | None = None
+    name: TextField | None = None
+    avatar_url: PictureUrl | None = None
 
 
 class ScoreBody(_Submission, forbid_unknown_fields=True, kw_only=True):
@@ -225,6 +248,8 @@ class EntryBody(_Submission, forbid_unknown_fields=True, kw_only=True):
             idempotency_key=self.idempotency_key,
             play_token=msgspec.UNSET if self.play_token is None else self.play_token,
             windows=msgspec.UNSET if self.windows is None else self.windows,
+            name=msgspec.UNSET if self.name is None else self.name,
+            avatar_url=msgspec.UNSET if self.avatar_url is None else self.avatar_url,
         )
 
 
@@ -271,12 +296,6 @@ class RunBody(msgspec.Struct, forbid_unknown_fields=True):
     """As of when the keeper does its jobs: a past moment; without it, now."""
 
     now: Time | None = None
-
-
-class NameBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A player's name to show."""
-
-    name: TextField | None
 
 
 def number(field: str, raw: msgspec.Raw) -> int | Decimal:

@@ -299,7 +299,7 @@ class Compat:
 
     async def _place(self, view: View, player: str) -> PlayerPlace | None:
         try:
-            return await self._reader.player(view, player)
+            return await self._reader.player(view._replace(viewer=player), player)
         except UnknownPlayer:
             return None
 
@@ -340,7 +340,7 @@ class Compat:
         is_own = query.type == "regional" and query.region is None
         view = self._view(query, await self._region_of(player, "type") if is_own else None)
         etag = self._reader.tag(view.ranking)
-        place = await self._reader.player(view, player)
+        place = await self._reader.player(view._replace(viewer=request.principal.player), player)
         told = place.score, place.total_players, place.percentile, place.approximate, place.error
         answer = PlayerRank(_shown(place.player_id), place.rank, *told)
         return self._pages.answer(view, _told(place, answer), FOR_PLAYER, etag)
@@ -350,7 +350,7 @@ class Compat:
         rank = whole_number("rank", request.path[0])
         view = self._view(request.query)
         etag = self._reader.tag(view.ranking)
-        around = await self._reader.around(view, rank, request.query.range)
+        around = await self._reader.around(view._replace(viewer=request.principal.player), rank, request.query.range)
         players = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in around.standings]
         return self._pages.answer(view, _told(around, Neighbours(around.center_rank, players)), FOR_TOP, etag)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from keepscore.domain.results import standings as answers
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, Request, Route
-from keepscore.service.routes.boards import whole_number
+from keepscore.service.routes.boards import viewer_of, whole_number
 from keepscore.service.routes.bodies import (
     AsOfQuery,
     BoardEventsQuery,
@@ -141,7 +141,8 @@ class PastApi:
     async def history(self, request: Request[HistoryQuery, NoBody]) -> Answer:
         """Return a player's places."""
         (board, player), query = request.path, request.query
-        return Answer(await self._lb.history.of(board, player, window=query.window, limit=query.limit), headers=NO_STORE)
+        viewer = viewer_of(request)
+        return Answer(await self._lb.history.of(board, player, window=query.window, limit=query.limit, viewer=viewer), headers=NO_STORE)
 
     async def as_of(self, request: Request[AsOfQuery, NoBody]) -> Answer:
         """Return the top as it stood."""

@@ -14,6 +14,7 @@ from keepscore.domain.board_fields import BOUNDS, NAME_PATTERN, SEGMENT_PATTERN,
 from keepscore.domain.boards import MAX_SCORE
 from keepscore.domain.friends import MAX_FRIENDS
 from keepscore.domain.imports import KEY_PATTERN
+from keepscore.domain.profiles import URL_BYTES
 from keepscore.domain.values import MAX_ID_BYTES, TEXT_PATTERN
 from keepscore.reading.among import MAX_AMONG
 from keepscore.reading.history import MAX_BOARD_EVENTS, MAX_EVENTS, MAX_WINDOWS
@@ -37,6 +38,7 @@ __all__ = [
     "NumberField",
     "Offset",
     "PageLimit",
+    "PictureUrl",
     "PlayerList",
     "PlayerText",
     "RankName",
@@ -75,6 +77,8 @@ _WINDOWS = list(get_args(WindowName))
 #: A text that is kept and shown: a game's id, a name.
 TextField = Annotated[str, msgspec.Meta(extra_json_schema=TEXT)]
 PlayerText = TextField
+#: The address of a picture.
+PictureUrl = Annotated[str, _meta(format="uri", maxLength=URL_BYTES)]
 #: A time with an offset.
 Time = Annotated[str, _meta(format="date-time")]
 #: A number as it was written, so that no digit is lost on the way to a board with decimals.

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from keepscore.storage.ledgers.claims import Effect
 
-__all__ = ["PlayerRecord", "PlayerStore"]
+__all__ = ["LAST_LETTER", "PlayerChange", "PlayerRecord", "PlayerStore"]
+
+
+#: Behind every other letter.
+LAST_LETTER = "\U0010ffff"
 
 
 class PlayerRecord(NamedTuple):
@@ -15,15 +20,37 @@ class PlayerRecord(NamedTuple):
 
     player: str
     name: str | None
+    #: The other fields of the profile, as JSON; None: there are none.
+    profile: str | None = None
+
+    @property
+    def sought(self) -> str | None:
+        """The name as it is looked for."""
+        return None if self.name is None else self.name.casefold()
+
+
+#: Makes new records from those that there are, by player, and the effect to keep in the same transaction. It may be called again.
+PlayerChange = Callable[[Mapping[str, PlayerRecord]], tuple[Sequence[PlayerRecord], Effect | None]]
 
 
 class PlayerStore(ABC):
-    """Names of players. A given `effect` is kept in the same transaction."""
+    """Profiles of players."""
 
     @abstractmethod
-    async def recorded(self, since: int = 0) -> list[PlayerRecord]:
-        """Return all players that were recorded at a moment or later. O(those)."""
+    async def find(self, players: Sequence[str]) -> list[PlayerRecord]:
+        """Return what is known of some players; those of whom nothing is known are left out. O(log N) each."""
 
     @abstractmethod
-    async def put(self, record: PlayerRecord, now: int, effect: Effect | None = None) -> None:
-        """Record what is known of a player."""
+    async def changed(self, since: int, limit: int) -> list[tuple[str, int]]:
+        """Return up to `limit` players recorded at a moment or later, each with the moment, the newest first. O(those)."""
+
+    @abstractmethod
+    async def named(self, prefix: str, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+        """Return up to `limit` players whose sought names begin with a prefix, each with that name, in its order.
+
+        `after` is the name and the player behind which they come. O(log N + limit).
+        """
+
+    @abstractmethod
+    async def change(self, players: Sequence[str], change: PlayerChange, now: int) -> None:
+        """Read and record what is known of players in one transaction, in which nobody else changes them."""

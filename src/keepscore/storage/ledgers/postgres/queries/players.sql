@@ -1,10 +1,26 @@
 -- Named queries of the PostgreSQL ledger for players. A name, a line that says what it is for, the query.
 
--- name: players
--- The players recorded since a moment.
-SELECT player, name FROM players WHERE updated >= $1;
+-- name: find_players
+-- What is known of some players.
+SELECT player, name, profile FROM players WHERE player = ANY($1) AND (name IS NOT NULL OR profile IS NOT NULL);
 
--- name: put_player
--- Record what is known of a player.
-INSERT INTO players (player, name, updated) VALUES ($1, $2, $3)
-ON CONFLICT (player) DO UPDATE SET name = excluded.name, updated = excluded.updated;
+-- name: players_changed
+-- The players recorded since a moment, the newest first.
+SELECT player, updated FROM players WHERE updated >= $1 ORDER BY updated DESC LIMIT $2;
+
+-- name: add_players
+-- Make rows for players of whom nothing is known, so that they can be locked.
+INSERT INTO players (player, updated) SELECT player, $2 FROM unnest($1::text[]) AS player ON CONFLICT DO NOTHING;
+
+-- name: lock_players
+-- What is known of some players, whom nobody else changes until the transaction ends.
+SELECT player, name, profile FROM players WHERE player = ANY($1) ORDER BY player FOR UPDATE;
+
+-- name: put_players
+-- Record what is known of players.
+UPDATE players AS p SET name = n.name, profile = n.profile, sought = n.sought, updated = $5
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n (player, name, profile, sought) WHERE p.player = n.player;
+
+-- name: players_named
+-- Players whose sought names lie between two, in order, those behind a name and a player.
+SELECT player, sought FROM players WHERE sought >= $1 AND sought < $2 AND (sought, player COLLATE "C") > ($3, $4) ORDER BY sought, player COLLATE "C" LIMIT $5;

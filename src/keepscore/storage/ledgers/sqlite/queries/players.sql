@@ -1,10 +1,18 @@
 -- Named queries of the SQLite ledger for players. A name, a line that says what it is for, the query.
 
--- name: players
--- The players recorded since a moment.
-SELECT player, name FROM players WHERE updated >= ?;
+-- name: find_players
+-- What is known of some players, a list in JSON.
+SELECT player, name, profile FROM players WHERE player IN (SELECT value FROM json_each(?)) AND (name IS NOT NULL OR profile IS NOT NULL);
+
+-- name: players_changed
+-- The players recorded since a moment, the newest first.
+SELECT player, updated FROM players WHERE updated >= ? ORDER BY updated DESC LIMIT ?;
 
 -- name: put_player
 -- Record what is known of a player.
-INSERT INTO players (player, name, updated) VALUES (?, ?, ?)
-ON CONFLICT DO UPDATE SET name = excluded.name, updated = excluded.updated;
+INSERT INTO players (player, name, profile, sought, updated) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET name = excluded.name, profile = excluded.profile, sought = excluded.sought, updated = excluded.updated;
+
+-- name: players_named
+-- Players whose sought names lie between two, in order, those behind a name and a player.
+SELECT player, sought FROM players WHERE sought >= ? AND sought < ? AND (sought, player) > (?, ?) ORDER BY sought, player LIMIT ?;
