@@ -6,9 +6,10 @@ from keepscore import Board
 from tests.contract.opened import DAY, at, standings
 from tests.contract.twins import BOARDS, START, Twins, covered_month
 
-#: Every kind of board in the process with either ledger; and on Redis, but for those whose keys a Redis would let expire by its own clock.
-PLACES = [(ledger, "embedded", kind) for ledger in ("sqlite", "postgres") for kind in BOARDS]
-PLACES += [("postgres", "redis", kind) for kind in BOARDS if not kind.startswith("expiry")]
+#: Every kind of board on each engine and each ledger; those whose keys a Redis would let expire by its own clock only in the process.
+EXPIRING = [kind for kind in BOARDS if kind.startswith("expiry")]
+PLACES = [("sqlite", "embedded", kind) for kind in BOARDS]
+PLACES += [("postgres", "embedded" if kind in EXPIRING else "redis", kind) for kind in BOARDS]
 
 
 async def left(lb, name):

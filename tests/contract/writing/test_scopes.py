@@ -27,7 +27,7 @@ BOARDS = {
 }
 BOARDS["best, low, by player"] = Board("b", order="asc", ties="player", windows=WINDOWS, segments=["region"])
 WEEK = Board("w", windows=["weekly"], rollup={"of": ["b"], "window": "daily", "into": "weekly"})
-PLACES = [("sqlite", "embedded"), ("postgres", "embedded"), ("sqlite", "redis"), ("postgres", "redis")]
+PLACES = [("sqlite", "embedded"), ("sqlite", "redis"), ("postgres", "redis")]
 
 
 def random_scope(dice):
