@@ -66,13 +66,11 @@ from keepscore.writing.imports import Imports
 from keepscore.writing.ledger_watch import LedgerWatch
 from keepscore.writing.numbers import Numbers
 from keepscore.writing.parts import WriteParts
-from keepscore.writing.queue import RequestQueue
 from keepscore.writing.receipts import Receipts
 from keepscore.writing.recorder import Recorder
 from keepscore.writing.segment_cap import SegmentCap
 from keepscore.writing.spool import Spool
 from keepscore.writing.submissions import Submissions
-from keepscore.writing.under_way import UnderWay
 from keepscore.writing.write_pause import WritePause
 from keepscore.writing.writer import Writer
 
@@ -241,7 +239,7 @@ async def build_runtime(
     receipts = Receipts(stores, healing, retries)
     segment_cap = SegmentCap(stores, settings.caps.segment_values)
     checks = EngineChecks(stores, watch, healing)
-    recorder = Recorder(parts, RequestQueue(is_shared), numbers, UnderWay(), checks, receipts, segment_cap)
+    recorder = Recorder(parts, numbers, checks, receipts, segment_cap)
     applier = Applier(stores, healing, restater, behind)
     writer = Writer(parts, recorder, applier, receipts, feed)
     catch_up = CatchUp(parts, numbers)

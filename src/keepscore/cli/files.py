@@ -99,7 +99,7 @@ def import_(
     ranking |= {"--follow": follow, "--cut-over": cut_over}
     if "://" not in source:
         given = [option for option, value in {"--key": key, **ranking}.items() if value]
-        _import_file(source, board, name or "", given, Reach(url, config), dry_run, json)
+        _import_file(source, FileImport(board, name or "", dry_run, json), given, Reach(url, config))
         return
     if not key:
         raise ConfigError("name the sorted set with --key, such as --key leaderboard:global")
@@ -125,8 +125,18 @@ class Reach(NamedTuple):
     config: str | None
 
 
-def _import_file(source: str, board: str, name: str, given: list[str], where: Reach, dry_run: bool, json: bool) -> None:
+class FileImport(NamedTuple):
+    """The board and the name that lines are imported under, whether only compared, and how that is printed."""
+
+    board: str
+    name: str
+    dry_run: bool
+    json: bool
+
+
+def _import_file(source: str, request: FileImport, given: list[str], where: Reach) -> None:
     """Bring the lines of a file to a board."""
+    board, name, dry_run, json = request
     file = Path(source)
     if not file.is_file():
         raise ConfigError(f"{source} is not a file: name a .csv or .jsonl file, or a Redis URL such as redis://127.0.0.1:6379/0 with --key")

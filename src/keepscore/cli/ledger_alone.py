@@ -24,7 +24,7 @@ from keepscore.projection.stores import Stores
 from keepscore.reading.present import NothingLost
 from keepscore.reading.reader import Reader
 from keepscore.storage.ledgers.base import Ledger
-from keepscore.writing.dry_run import dry_run
+from keepscore.writing.dry_run import DryRunTerms, dry_run
 
 __all__ = ["LedgerAlone", "defined", "ledger_alone"]
 
@@ -85,7 +85,7 @@ class LedgerAlone:
     def check_opening(self, entries: list[Entry], into: RankingPlace) -> dict[int, str]:
         """Return why entries would be refused as opening balances of a ranking, by their place."""
         live = self._catalog[self._board]
-        answer = self._runner.run(dry_run(self._stores, live, entries, backfill=True, into=into))
+        answer = self._runner.run(dry_run(self._stores, live, entries, DryRunTerms(into=into)))
         return {rejection.index: rejection.detail for rejection in answer.rejected}
 
     def scores(self, players: list[str], of: RankingPlace) -> dict[str, Any]:

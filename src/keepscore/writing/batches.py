@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -16,22 +17,25 @@ from keepscore.writing.groups import PendingRequest
 from keepscore.writing.protocols import PlayReader
 from keepscore.writing.scopes import Submission
 
-__all__ = ["MAX_BATCH", "check_entry", "check_size", "merged_answer", "told_by"]
+__all__ = ["MAX_BATCH", "EntryTerms", "check_entry", "check_size", "merged_answer", "told_by"]
 
 #: Submissions of one batch.
 MAX_BATCH = 10_000
 
 
-def check_entry(
-    live: LiveBoard,
-    entry: Entry,
-    now: int,
-    backfill: bool,
-    ranked: bool = False,
-    plays: PlayReader | None = None,
-    opening: Scope | None = None,
-) -> Submission:
+class EntryTerms(NamedTuple):
+    """How the entries of one batch are taken: where `ranked`, their ranks are answered; as an `opening`, they count in its scope only."""
+
+    now: int
+    backfill: bool
+    ranked: bool = False
+    plays: PlayReader | None = None
+    opening: Scope | None = None
+
+
+def check_entry(live: LiveBoard, entry: Entry, terms: EntryTerms) -> Submission:
     """Return the submission that an entry makes, or raise the error that says why it makes none."""
+    now, backfill, ranked, plays, opening = terms
     if entry.play_token is not UNSET and plays is None:
         raise InvalidField("play_token is not for imports: send scores of plays with POST …/scores")
     if (entry.score is None) == (entry.amount is None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from keepscore.domain.inputs import Entry
 from keepscore.domain.key_places import RankingPlace
@@ -12,7 +13,7 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.stores import Stores
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.pace import Turns
-from keepscore.writing.batches import check_entry
+from keepscore.writing.batches import EntryTerms, check_entry
 from keepscore.writing.idempotency import submission_claim
 from keepscore.writing.opening_balances import OpeningBalances
 from keepscore.writing.plan import Planner
@@ -20,24 +21,24 @@ from keepscore.writing.protocols import PlayReader, SubmissionRules
 from keepscore.writing.scopes import Submission
 from keepscore.writing.scores import Scores
 
-__all__ = ["dry_run"]
+__all__ = ["DryRunTerms", "dry_run"]
 
 
-async def dry_run(
-    stores: Stores,
-    live: LiveBoard,
-    entries: Sequence[Entry | KeepscoreError],
-    backfill: bool,
-    plays: PlayReader | None = None,
-    into: RankingPlace | None = None,
-    rules: SubmissionRules | None = None,
-) -> BatchReceipt:
-    """Return the answer that a batch would get, as opening balances of a ranking (`into`) or as scores. Nothing is recorded.
+class DryRunTerms(NamedTuple):
+    """What a batch would be: opening balances of a ranking (`into`), or scores. Without `rules`, those of the board do not matter."""
 
-    Without `rules`, those of the board do not matter, as for imports.
-    """
+    backfill: bool = True
+    plays: PlayReader | None = None
+    into: RankingPlace | None = None
+    rules: SubmissionRules | None = None
+
+
+async def dry_run(stores: Stores, live: LiveBoard, entries: Sequence[Entry | KeepscoreError], terms: DryRunTerms) -> BatchReceipt:
+    """Return the answer that a batch would get. Nothing is recorded."""
     catalog, ledger, engine, clock = stores
+    backfill, plays, into, rules = terms
     now = clock()
+    taken = EntryTerms(now, backfill, plays=plays)
     opening = None if into is None else OpeningBalances(live, into, now)
     planner = Planner(catalog, Scores(engine, ledger, lambda: now), 0, {})
     answer = BatchReceipt(0, [])
@@ -47,7 +48,7 @@ async def dry_run(
             if isinstance(entry, KeepscoreError):
                 raise entry
             claim = None if entry.idempotency_key is None else submission_claim(live.id, entry.idempotency_key, entry)
-            submission = opening.check(entry) if opening is not None else check_entry(live, entry, now, backfill, plays=plays)
+            submission = opening.check(entry) if opening is not None else check_entry(live, entry, taken)
             checked.append((index, submission, claim))
         except KeepscoreError as exc:
             answer.rejected.append(Rejection(index, exc.type, exc.detail))

@@ -17,8 +17,8 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.stores import Stores
 from keepscore.storage.ledgers.claims import IMPORT, Claim
 from keepscore.storage.pace import Turns
-from keepscore.writing.batches import check_entry, check_size, merged_answer
-from keepscore.writing.dry_run import dry_run
+from keepscore.writing.batches import EntryTerms, check_entry, check_size, merged_answer
+from keepscore.writing.dry_run import DryRunTerms, dry_run
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.idempotency import fingerprint
 from keepscore.writing.opening_balances import OpeningBalances
@@ -55,7 +55,7 @@ class Imports:
         check_size(entries)
         live, writer, now = self._catalog[board], self._writer, self._clock()
         _check(part, keys, len(entries))
-        opening = None if into is None else OpeningBalances(live, into, now)
+        terms, opening = EntryTerms(now, backfill=True), None if into is None else OpeningBalances(live, into, now)
         claim = None if part is None else _claim(live, part.key, part.key)
 
         def record(rejected: list[Rejection]) -> bytes:
@@ -71,7 +71,7 @@ class Imports:
             try:
                 if isinstance(entry, KeepscoreError):
                     raise entry
-                checked = check_entry(live, entry, now, backfill=True) if opening is None else opening.check(entry)
+                checked = check_entry(live, entry, terms) if opening is None else opening.check(entry)
                 submission = (index, checked)
                 if part is not None:
                     whole.submissions.append(submission)
@@ -89,7 +89,7 @@ class Imports:
     async def check(self, board: str, entries: Sequence[Entry | KeepscoreError], into: RankingPlace) -> BatchReceipt:
         """Return how many entries would be taken as opening balances of a ranking, and which not. Nothing is recorded."""
         check_size(entries)
-        return await dry_run(self._stores, self._catalog[board], entries, backfill=True, into=into)
+        return await dry_run(self._stores, self._catalog[board], entries, DryRunTerms(into=into))
 
     async def parts(self, board: str, after: str) -> list[Part]:
         """Return imported parts of files, by key, after a key; an empty list after the last."""

@@ -12,7 +12,7 @@ from keepscore.domain.values import moment_of
 from keepscore.domain.windows import span_of
 from keepscore.errors import InvalidTime
 from keepscore.projection.live_boards import LiveBoard
-from keepscore.writing.batches import check_entry
+from keepscore.writing.batches import EntryTerms, check_entry
 from keepscore.writing.scopes import Submission
 
 __all__ = ["OpeningBalances"]
@@ -25,7 +25,7 @@ class OpeningBalances:
         # The names are checked as those of a reader are.
         ranking = live.ranking(into.window, into.window_id, into.segment or None, now)
         self._live, self._now = live, now
-        self._scope = Scope((ranking.window,), ranking.segment)
+        self._terms = EntryTerms(now, backfill=True, opening=Scope((ranking.window,), ranking.segment))
         self._span = span_of(live.board, ranking.window, ranking.window_id)
         if self._span.start > now:
             raise InvalidTime(f"the {into.window} window {into.window_id} has not begun: import into one that has")
@@ -39,4 +39,4 @@ class OpeningBalances:
             raise InvalidTime(
                 f"at = {str(entry.at)!r} lies outside the {self._span.window} window {self._span.id}: give a time within it, or none"
             )
-        return check_entry(self._live, entry, self._now, backfill=True, opening=self._scope)
+        return check_entry(self._live, entry, self._terms)

@@ -43,9 +43,7 @@ class Recorder:
     def __init__(
         self,
         parts: WriteParts,
-        queue: RequestQueue,
         numbers: Numbers,
-        under_way: UnderWay,
         engine_checks: EngineChecks,
         receipts: Receipts,
         segment_cap: SegmentCap,
@@ -60,9 +58,9 @@ class Recorder:
         self._watch = parts.watch
         self._retries = parts.retries
         self._rules = parts.rules
-        self.queue = queue
+        self.queue = RequestQueue(parts.stores.engine.is_shared)
         self.numbers = numbers
-        self.under_way = under_way
+        self.under_way = UnderWay()
         self.engine_checks = engine_checks
         self._receipts = receipts
         self._segment_cap = segment_cap

@@ -11,9 +11,9 @@ from keepscore.domain.results.standings import BatchReceipt, Receipt, Rejection
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.projection.stores import Stores
 from keepscore.storage.pace import Turns
-from keepscore.writing.batches import check_entry, check_size, merged_answer, told_by
+from keepscore.writing.batches import EntryTerms, check_entry, check_size, merged_answer, told_by
 from keepscore.writing.checks import SubmissionRequest, check_submission
-from keepscore.writing.dry_run import dry_run
+from keepscore.writing.dry_run import DryRunTerms, dry_run
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.idempotency import Retries, Unanswered, submission_claim
 from keepscore.writing.protocols import PlayReader, ProfileNotes, SubmissionRules
@@ -78,7 +78,7 @@ class Submissions:
         if key is not None and any(isinstance(entry, Entry) and entry.idempotency_key is not None for entry in entries):
             raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
         live = self._catalog[board]
-        now, is_ruled = self._clock(), live.limits is not None
+        terms, is_ruled = EntryTerms(self._clock(), backfill, results, self._plays), live.limits is not None
         whole = PendingRequest([], [], None, results, True, self._writer.answer(), is_ruled=is_ruled)
         requests = [whole]
         turns = Turns()
@@ -88,7 +88,7 @@ class Submissions:
             try:
                 if isinstance(entry, KeepscoreError):
                     raise entry
-                submission = check_entry(live, entry, now, backfill, results, self._plays)
+                submission = check_entry(live, entry, terms)
                 if entry.idempotency_key is None:
                     whole.submissions.append((index, submission))
                 else:
@@ -123,4 +123,4 @@ class Submissions:
     async def check_many(self, board: str, entries: Sequence[Entry | KeepscoreError], backfill: bool) -> BatchReceipt:
         """Return what `submit_many` would accept and reject. Nothing is recorded."""
         check_size(entries)
-        return await dry_run(self._stores, self._catalog[board], entries, backfill, self._plays, rules=self._rules)
+        return await dry_run(self._stores, self._catalog[board], entries, DryRunTerms(backfill, self._plays, rules=self._rules))

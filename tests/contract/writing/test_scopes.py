@@ -13,7 +13,7 @@ from keepscore import Board
 from keepscore.domain.inputs import Entry
 from keepscore.domain.scoring import Event, Scope
 from keepscore.domain.windows import span_at, span_of
-from keepscore.writing.batches import check_entry
+from keepscore.writing.batches import EntryTerms, check_entry
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.spooled import packed
 from tests.contract.opened import DAY, HOUR, Clock, at
@@ -40,7 +40,7 @@ def random_scope(dice):
 async def submit(lb, entry, scope):
     """Submit an entry that counts within a scope."""
     live = lb.runtime.catalog["b"]
-    submission = check_entry(live, entry, lb.runtime.clock(), backfill=True)
+    submission = check_entry(live, entry, EntryTerms(lb.runtime.clock(), backfill=True))
     submission.scope, submission.route = scope, live.route(submission.at, submission.segments, scope)
     submission.update = live.update_on(submission.route, submission, False)
     await lb.runtime.writer.submit(PendingRequest([(0, submission)], [], None, False, True, lb.runtime.writer.answer()))
