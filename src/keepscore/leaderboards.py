@@ -237,11 +237,15 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Top:
-        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range."""
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range.
+
+        With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is there. So do all reads.
+        """
         reader = (await self._opened()).reader
         view = reader.view(board, window, window_id, segment, rank)
-        return await reader.top(view, limit, offset, cursor, ShownScores(min, max))
+        return await reader.at_least(view, min_seq, lambda: reader.top(view, limit, offset, cursor, ShownScores(min, max)))
 
     async def rank(
         self,
@@ -253,10 +257,12 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> PlayerPlace:
         """Return where a player stands, with `around` players above and below."""
         reader = (await self._opened()).reader
-        return await reader.player(reader.view(board, window, window_id, segment, rank), player_id, around)
+        view = reader.view(board, window, window_id, segment, rank)
+        return await reader.at_least(view, min_seq, lambda: reader.player(view, player_id, around))
 
     async def around(
         self,
@@ -268,10 +274,12 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Around:
         """Return the players around a rank."""
         reader = (await self._opened()).reader
-        return await reader.around(reader.view(board, window, window_id, segment, rank), center_rank, around)
+        view = reader.view(board, window, window_id, segment, rank)
+        return await reader.at_least(view, min_seq, lambda: reader.around(view, center_rank, around))
 
     async def lookup(
         self,
@@ -282,10 +290,12 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Lookup:
         """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
         reader = (await self._opened()).reader
-        return await reader.lookup(reader.view(board, window, window_id, segment, rank), player_ids)
+        view = reader.view(board, window, window_id, segment, rank)
+        return await reader.at_least(view, min_seq, lambda: reader.lookup(view, player_ids))
 
     async def count(
         self,
@@ -296,10 +306,12 @@ class Leaderboards:
         window: str | None = None,
         window_id: str | None = None,
         segment: str | None = None,
+        min_seq: str | None = None,
     ) -> Count:
         """Return how many players there are, or how many have a score from `min` to `max`."""
         reader = (await self._opened()).reader
-        return await reader.count(reader.view(board, window, window_id, segment), min, max)
+        view = reader.view(board, window, window_id, segment)
+        return await reader.at_least(view, min_seq, lambda: reader.count(view, min, max))
 
     async def view(
         self,

@@ -164,6 +164,7 @@ class Runtime:
         if not self.definitions.unloaded:
             await self.spool.drain()
         await self.cards.learn()
+        self.reader.versions.begin()
         self.writer.start()
         if self.settings.keeper == "automatic":
             self.keeper.start()

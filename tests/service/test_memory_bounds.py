@@ -49,7 +49,6 @@ async def test_every_cache_of_what_clients_ask_for_is_bounded() -> None:
             "queries": decoding._queries,
             "ways": app._table._ways,
             "views": leaderboards.runtime.reader._views,
-            "tags": leaderboards.runtime.reader._tags,
         }
         for cache in caches.values():
             cache.max_bytes = 200_000

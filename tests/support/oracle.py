@@ -1,5 +1,7 @@
 """What is right, said as plainly as possible: sums, minima and `sorted()`."""
 
+import msgspec
+
 from keepscore.domain.ordering import Place, Ranks, Row
 from keepscore.domain.scoring import State
 
@@ -80,6 +82,11 @@ def ranks(board, rows, index):
 
 def places(board, rows):
     return {row.player: Place(row.score, row.since, *ranks(board, rows, i), len(rows)) for i, row in enumerate(rows)}
+
+
+def unplaced(places):
+    """The same, whatever the position of the ranking."""
+    return [place and msgspec.structs.replace(place, position=None) for place in places]
 
 
 def behind(board, rows, row):

@@ -130,9 +130,11 @@ def change(
     )
 
 
-def view_of(window: str | None, window_id: str | None, segment: str | None, rank: str | None = None) -> dict[str, str | None]:
-    """Return the parameters of a query that name a ranking, and how its ranks are numbered."""
-    return {"window": window, "window_id": window_id, "segment": segment, "rank": rank}
+def view_of(
+    window: str | None, window_id: str | None, segment: str | None, rank: str | None = None, min_seq: str | None = None
+) -> dict[str, str | None]:
+    """Return the parameters of a query that name a ranking, how its ranks are numbered, and which position it must be at."""
+    return {"window": window, "window_id": window_id, "segment": segment, "rank": rank, "min_seq": min_seq}
 
 
 def decoder(kind: type[T]) -> Decode[T]:

@@ -179,10 +179,14 @@ class SyncClient(SyncSender):
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Top:
-        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range."""
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range.
+
+        With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is there. So do all reads.
+        """
         page = {"limit": limit, "offset": offset, "cursor": cursor, "min": min, "max": max}
-        query = {**page, **view_of(window, window_id, segment, rank)}
+        query = {**page, **view_of(window, window_id, segment, rank, min_seq)}
         return self._call(read(decoder(Top), "boards", board, "top", query=query))
 
     def rank(
@@ -195,9 +199,10 @@ class SyncClient(SyncSender):
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> PlayerPlace:
         """Return where a player stands, with `around` players above and below."""
-        query = {"around": around, **view_of(window, window_id, segment, rank)}
+        query = {"around": around, **view_of(window, window_id, segment, rank, min_seq)}
         return self._call(read(decoder(PlayerPlace), "boards", board, "players", player_id, query=query))
 
     def around(
@@ -210,9 +215,10 @@ class SyncClient(SyncSender):
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Around:
         """Return the players around a rank."""
-        query = {"around": around, **view_of(window, window_id, segment, rank)}
+        query = {"around": around, **view_of(window, window_id, segment, rank, min_seq)}
         return self._call(read(decoder(Around), "boards", board, "ranks", str(center_rank), query=query))
 
     def lookup(
@@ -224,9 +230,10 @@ class SyncClient(SyncSender):
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Lookup:
         """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
-        query, body = view_of(window, window_id, segment, rank), {"player_ids": player_ids}
+        query, body = view_of(window, window_id, segment, rank, min_seq), {"player_ids": player_ids}
         return self._call(read(decoder(Lookup), "boards", board, "players", "lookup", query=query, body=body))
 
     def count(
@@ -238,9 +245,10 @@ class SyncClient(SyncSender):
         window: str | None = None,
         window_id: str | None = None,
         segment: str | None = None,
+        min_seq: str | None = None,
     ) -> Count:
         """Return how many players there are, or how many have a score from `min` to `max`."""
-        query = {"min": min, "max": max, **view_of(window, window_id, segment)}
+        query = {"min": min, "max": max, **view_of(window, window_id, segment, min_seq=min_seq)}
         return self._call(read(decoder(Count), "boards", board, "count", query=query))
 
     def view(

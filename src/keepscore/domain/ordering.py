@@ -21,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from keepscore.domain.boards import Board, RankKind
+from keepscore.domain.positions import Position
 from keepscore.domain.scoring import State
 
 __all__ = ["FIRST", "KeyCodec", "Numbering", "Place", "Ranks", "Row", "directions", "number_rows", "percentile", "reverses_time"]
@@ -64,6 +65,8 @@ class Place(msgspec.Struct, gc=False):
     dense: int
     total: int
     error: int | None = None
+    #: Where the ranking was when it was read, if the source tells with the answer.
+    position: Position | None = None
 
 
 def directions(board: Board) -> tuple[bool, int]:

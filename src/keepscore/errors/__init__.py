@@ -15,6 +15,7 @@
     │   ├── InvalidTime
     │   ├── InvalidSegment
     │   ├── InvalidPage             limit, offset, rank, around, cursor
+    │   ├── InvalidPosition         not a position, or one that is not reached
     │   ├── InvalidBoard            a definition
     │   ├── InvalidPlayToken        forged, expired, or for another player or board
     │   ├── RuleBroken              a rule of the board
@@ -34,6 +35,7 @@
     ├── Unauthenticated             no key or token, or one that is not known
     ├── Forbidden                   too little scope, or a board or player that is not one's own
     ├── RateLimited                 too many requests
+    ├── TooManySubscriptions        of one connection, key or address
     ├── Conflict
     │   ├── AlreadyDecided          a score that was approved or rejected
     │   ├── BoardInUse              a roll-up is made from it
@@ -47,12 +49,14 @@
     │   ├── NotIncrementable
     │   ├── NothingToUndo           no reset, or one whose grace is over
     │   ├── PlayTokenUsed           a play token counts once
+    │   ├── PositionLost            of another epoch
     │   ├── VersionConflict
     │   ├── WindowClosed
     │   └── WindowOpen              there are no final standings yet
     ├── Unavailable                 try again later
     │   ├── InProgress              the same request is still being worked on
     │   ├── Overloaded
+    │   ├── PositionNotReached      in the time that a read waits
     │   ├── LedgerUnavailable
     │   │   ├── LedgerAway
     │   │   ├── LedgerReplaced      it may be older than before, and is compared first
@@ -87,6 +91,7 @@ from keepscore.errors.bad_input import (
     InvalidPage,
     InvalidPlayer,
     InvalidPlayToken,
+    InvalidPosition,
     InvalidScore,
     InvalidSegment,
     InvalidTime,
@@ -107,6 +112,7 @@ from keepscore.errors.base import (
     NotUsable,
     RateLimited,
     ServiceError,
+    TooManySubscriptions,
     Unauthenticated,
     Unavailable,
 )
@@ -121,6 +127,7 @@ from keepscore.errors.conflict import (
     NothingToUndo,
     NotIncrementable,
     PlayTokenUsed,
+    PositionLost,
     RolledUp,
     StillFollowing,
     VersionConflict,
@@ -151,6 +158,7 @@ from keepscore.errors.unavailable import (
     LedgerUnavailable,
     OutcomeUnknown,
     Overloaded,
+    PositionNotReached,
     RankingLost,
     ServiceUnreachable,
 )
@@ -179,6 +187,7 @@ __all__ = [
     "InvalidPage",
     "InvalidPlayToken",
     "InvalidPlayer",
+    "InvalidPosition",
     "InvalidScore",
     "InvalidSegment",
     "InvalidTime",
@@ -201,6 +210,8 @@ __all__ = [
     "OutcomeUnknown",
     "Overloaded",
     "PlayTokenUsed",
+    "PositionLost",
+    "PositionNotReached",
     "RankingLost",
     "RateLimited",
     "RolledUp",
@@ -208,6 +219,7 @@ __all__ = [
     "ServiceError",
     "ServiceUnreachable",
     "StillFollowing",
+    "TooManySubscriptions",
     "Unauthenticated",
     "Unavailable",
     "UnknownBoard",

@@ -15,6 +15,7 @@ __all__ = [
     "InvalidPage",
     "InvalidPlayToken",
     "InvalidPlayer",
+    "InvalidPosition",
     "InvalidScore",
     "InvalidSegment",
     "InvalidTime",
@@ -75,6 +76,10 @@ class InvalidSegment(BadInput):
 
 class InvalidPage(BadInput):
     """A limit, offset, rank, range or cursor that cannot be used."""
+
+
+class InvalidPosition(BadInput):
+    """A position that is not one, or that the ranking has not reached."""
 
 
 class InvalidBoard(BadInput):

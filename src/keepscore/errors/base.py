@@ -16,6 +16,7 @@ __all__ = [
     "NotUsable",
     "RateLimited",
     "ServiceError",
+    "TooManySubscriptions",
     "Unauthenticated",
     "Unavailable",
 ]
@@ -76,6 +77,10 @@ class RateLimited(KeepscoreError):
         self.policy = policy
         #: Seconds after which it is worth to try again.
         self.retry_after_s = retry_after_s
+
+
+class TooManySubscriptions(KeepscoreError):
+    """More live subscriptions than a limit allows: end some, or wait."""
 
 
 class Conflict(KeepscoreError):

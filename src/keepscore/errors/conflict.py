@@ -17,6 +17,7 @@ __all__ = [
     "NotIncrementable",
     "NothingToUndo",
     "PlayTokenUsed",
+    "PositionLost",
     "RolledUp",
     "StillFollowing",
     "VersionConflict",
@@ -81,6 +82,10 @@ class NothingToUndo(Conflict):
 
 class PlayTokenUsed(Conflict):
     """A play token was used before: each counts once."""
+
+
+class PositionLost(Conflict):
+    """A position of another epoch: the ranking was rebuilt since, or the position is another ranking's. Read again without it."""
 
 
 class VersionConflict(Conflict):

@@ -16,6 +16,7 @@ __all__ = [
     "LedgerUnavailable",
     "OutcomeUnknown",
     "Overloaded",
+    "PositionNotReached",
     "RankingLost",
     "ServiceUnreachable",
 ]
@@ -27,6 +28,10 @@ class InProgress(Unavailable):
 
 class Overloaded(Unavailable):
     """Too many submissions are waiting."""
+
+
+class PositionNotReached(Unavailable):
+    """The ranking did not get to the wanted position in time."""
 
 
 class LedgerUnavailable(Unavailable):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence, Set
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from math import inf
 from typing import Any, TypeVar
 
-from keepscore.caches import ENTRY_BYTES, ByteCache, bytes_of
+from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Score
 from keepscore.domain.durations import time_of
 from keepscore.domain.ordering import Place, number_rows, percentile
@@ -28,10 +27,13 @@ from keepscore.reading.archive import Past, past_for
 from keepscore.reading.cards import Cards
 from keepscore.reading.cursors import Cursors
 from keepscore.reading.movement import Movement
+from keepscore.reading.positions import shown_position
 from keepscore.reading.present import EngineCare, Present
 from keepscore.reading.score_range import ALL_SCORES, ShownScores, WantedPage, range_of, range_page
+from keepscore.reading.versions import Versions
 from keepscore.reading.view import MAX_OFFSET, MAX_RANK, View, check_estimated, check_limit, check_within, not_ranked, rank_kind, since_of
 from keepscore.reading.visibility import Labels, put_card
+from keepscore.reading.waiting import W, at_least
 from keepscore.storage.engines.base import Page, Ranking, Rankings
 from keepscore.storage.feeds.base import Feed
 
@@ -41,10 +43,8 @@ __all__ = ["MAX_AROUND", "MAX_LOOKUP", "Reader"]
 MAX_AROUND = 500
 #: Players of one lookup.
 MAX_LOOKUP = 1000
-#: Views and tags that are remembered, in bytes; and about what a view takes beside its names.
-VIEWS_BYTES, TAGS_BYTES, VIEW_BYTES = 8 << 20, 4 << 20, 800
-#: Bytes for the versions of rankings. Where there are more, everything that readers remember becomes old.
-VERSIONS_BYTES = 64 << 20
+#: Views that are remembered, in bytes; and about what each takes beside its names.
+VIEWS_BYTES, VIEW_BYTES = 8 << 20, 800
 
 #: Incarnations of an engine that a read sees before it gives up.
 MAX_INCARNATIONS = 5
@@ -55,76 +55,34 @@ P = TypeVar("P", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard, BoardVie
 
 
 class Reader:
-    """Reads rankings. Each change of a ranking counts in its version, by which answers can be remembered."""
+    """Reads rankings. Answers tell the position at which they were read, or one before it."""
 
     def __init__(self, stores: Stores, feed: Feed, secret: bytes, care: EngineCare, behind: Behind, changes: Changes) -> None:
         self._catalog, self._ledger, self._engine, self._clock = stores
-        #: Whether other processes change rankings, too.
-        self._shared = stores.engine.is_shared
         #: Sees that the engine has all of a board.
         self._care = care
         self.present = Present(stores.ledger, care, behind, changes)
         self.cursors = Cursors(secret)
-        #: How often each ranking has changed, and what that takes: one that is forgotten makes all that is remembered old.
-        self._versions: dict[Ranking, int] = {}
-        self._versions_bytes = 0
-        self._tags: ByteCache[Ranking, bytes] = ByteCache(TAGS_BYTES)
-        # Versions start over with the process, so that its tags must not be those of another.
-        self._instance = secrets.token_hex(4)
-        self._epoch = 0
+        #: How answers are remembered, here and by clients.
+        self.versions = Versions(stores.engine, feed, stores.clock)
         #: Views by their names, and the moments from and until which the names mean them.
         self._views: ByteCache[tuple[str | None, ...], tuple[int, int, View]] = ByteCache(VIEWS_BYTES)
-        #: Boards that are looked at whose scores decay or whose baselines change, by id.
-        self._ticking: set[int] = set()
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
         self._histograms: Histograms = ByteCache(HISTOGRAMS_BYTES)
         self._movement = Movement(stores.ledger, stores.engine, stores.clock)
         #: What is shown of players beside their scores.
         self.cards = Cards(stores, changes)
         self.labels = Labels(self.cards, secret)
-        feed.listen(self._changed)
         changes.listen(self._forget)
-
-    def _changed(self, rankings: Set[Ranking]) -> None:
-        versions = self._versions
-        for ranking in rankings:
-            if ranking not in versions:
-                self._versions_bytes += ENTRY_BYTES + bytes_of(ranking)
-            versions[ranking] = versions.get(ranking, 0) + 1
-            self._tags.pop(ranking)
-        if self._versions_bytes > VERSIONS_BYTES:
-            self._forget()
 
     def _forget(self) -> None:
         """Make all that is remembered old."""
-        self._epoch += 1
-        self._versions.clear()
-        self._versions_bytes = 0
-        self._tags.clear()
+        self.versions.forget()
         self._views.clear()
-        self._ticking.clear()
-
-    def version(self, ranking: Ranking) -> tuple[int, int, int]:
-        """Return what changes whenever an answer from this ranking may.
-
-        That is every second if scores decay, if the board has movement, or if other processes may change it unnoticed.
-        """
-        ticking = self._shared or ranking.board in self._ticking
-        return self._epoch, self._versions.get(ranking, 0), self._clock() // 1000 if ticking else 0
-
-    def tag(self, ranking: Ranking) -> bytes:
-        """Return the version as an HTTP entity tag, which no other process gives to anything else."""
-        tag = self._tags.get(ranking)
-        if tag is None or self._shared:
-            version = "-".join(map(str, self.version(ranking)))
-            tag = f'"{self._instance}-{version}-{ranking.window_id}"'.encode()
-            if ranking.board not in self._ticking:
-                self._tags.put(ranking, tag, len(tag))
-        return tag
 
     async def shared(self, key: Hashable, ranking: Ranking, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return what `make` gives, made once for all who ask for the same of a ranking's version at the same time."""
-        name = key, self.version(ranking)
+        name = key, self.versions.version(ranking)
         under_way: asyncio.Future[T] | None = self._under_way.get(name)
         if under_way is None:
             under_way = asyncio.ensure_future(make())
@@ -148,7 +106,7 @@ class Reader:
             return known[2]
         live = self._catalog[board]
         if live.half_life is not None or live.board.movement is not None:
-            self._ticking.add(live.id)
+            self.versions.tick(live.id)
         numbering = rank_kind(live.board, rank)
         ranking = live.ranking(window, window_id, segment, now)
         labels = live.name, ranking.window, ranking.window_id, ranking.segment or None
@@ -158,6 +116,10 @@ class Reader:
         position = live.position(now)
         self._views.put(key, (position.start, position.end, view), VIEW_BYTES + bytes_of(ranking))
         return view
+
+    async def at_least(self, view: View, min_seq: str | None, read: Callable[[], Awaitable[W]]) -> W:
+        """Return what a read gives that shows all up to a position; without one, what there is."""
+        return await at_least(self._engine.positions, view, min_seq, read)
 
     # -- reads ----------------------------------------------------------------------------------------------------------
 
@@ -208,6 +170,7 @@ class Reader:
             time_of(self._clock()),
             await self.standings(source, view, page),
             self.cursors.sealed(view.ranking, page.rows[-1]) if more else None,
+            position=shown_position(page.position),
         )
 
     def player_now(self, view: View, player: str) -> PlayerPlace | None:
@@ -262,6 +225,7 @@ class Reader:
             total,
             RankNumbers(unique, standard, dense or None),
             [],
+            position=shown_position(place.position or (self._engine.positions.latest(view.ranking) if source is self._engine else None)),
         )
         if place.error is not None:
             check_estimated(rank)
@@ -277,9 +241,9 @@ class Reader:
         return found
 
     async def _around(self, source: Rankings, view: View, rank: int, around: int) -> Around:
+        page = await source.page(view.ranking, 0, 0)
         standings = await self._near(source, view, rank, around)
-        total = (await source.page(view.ranking, 0, 0)).total
-        return Around(*view.labels, rank, total, standings)
+        return Around(*view.labels, rank, page.total, standings, position=shown_position(page.position))
 
     async def _near(self, source: Rankings, view: View, unique: int, around: int) -> list[Standing]:
         first = max(0, unique - 1 - around)
@@ -295,6 +259,7 @@ class Reader:
         return await self.labels.looked_up(found, view.viewer)
 
     async def _lookup(self, source: Rankings, view: View, wanted: Sequence[str]) -> Lookup:
+        page = await source.page(view.ranking, 0, 0)
         places = await source.places(view.ranking, wanted, view.rank)
         found = [(place, player) for player, place in zip(wanted, places, strict=True) if place is not None]
         found.sort(key=lambda pair: pair[0].unique)
@@ -307,8 +272,8 @@ class Reader:
         missing = [player for player, place in zip(wanted, places, strict=True) if place is None]
         if view.live.board.movement is not None:
             await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
-        total = found[0][0].total if found else (await source.page(view.ranking, 0, 0)).total
-        return Lookup(*view.labels, total, standings, missing)
+        total = found[0][0].total if found else page.total
+        return Lookup(*view.labels, total, standings, missing, position=shown_position(page.position))
 
     async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
         """Count the players who are shown with a score from `low` to `high`. O(log N)."""
@@ -319,7 +284,8 @@ class Reader:
     async def _count(self, source: Rankings, view: View, shown: ShownScores) -> Count:
         lowest, highest = range_of(view.live, shown, None if source.is_final else self._clock())
         if not isinstance(source, KeptRankings):
-            return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest))
+            position = (await source.page(view.ranking, 0, 0)).position
+            return Count(*view.labels, *shown, await source.count(view.ranking, lowest, highest), position=shown_position(position))
         count, error = await source.count_within(view.ranking, lowest, highest)
         answer = Count(*view.labels, *shown, count)
         if error:

@@ -207,8 +207,12 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Top:
-        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range."""
+        """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range.
+
+        With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is there. So do all reads.
+        """
         return self._run(
             self._async.top(
                 board,
@@ -221,6 +225,7 @@ class Leaderboards:
                 window_id=window_id,
                 segment=segment,
                 rank=rank,
+                min_seq=min_seq,
             )
         )
 
@@ -234,9 +239,14 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> PlayerPlace:
         """Return where a player stands, with `around` players above and below."""
-        return self._run(self._async.rank(board, player_id, around=around, window=window, window_id=window_id, segment=segment, rank=rank))
+        return self._run(
+            self._async.rank(
+                board, player_id, around=around, window=window, window_id=window_id, segment=segment, rank=rank, min_seq=min_seq
+            )
+        )
 
     def around(
         self,
@@ -248,10 +258,13 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Around:
         """Return the players around a rank."""
         return self._run(
-            self._async.around(board, center_rank, around=around, window=window, window_id=window_id, segment=segment, rank=rank)
+            self._async.around(
+                board, center_rank, around=around, window=window, window_id=window_id, segment=segment, rank=rank, min_seq=min_seq
+            )
         )
 
     def lookup(
@@ -263,9 +276,12 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
+        min_seq: str | None = None,
     ) -> Lookup:
         """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
-        return self._run(self._async.lookup(board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank))
+        return self._run(
+            self._async.lookup(board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank, min_seq=min_seq)
+        )
 
     def count(
         self,
@@ -276,9 +292,10 @@ class Leaderboards:
         window: str | None = None,
         window_id: str | None = None,
         segment: str | None = None,
+        min_seq: str | None = None,
     ) -> Count:
         """Return how many players there are, or how many have a score from `min` to `max`."""
-        return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment))
+        return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment, min_seq=min_seq))
 
     def view(
         self,

@@ -109,12 +109,12 @@ class Receipts:
                 receipts.append(pending_receipt(plan))
             elif outcome is None or outcome.restate or any(is_estimated(plan.boards[0], change.unique) for change in outcome.changes):
                 try:
-                    receipts.append(await self._present(plan, outcome.changes if outcome else []))
+                    receipts.append(self._placed(await self._present(plan, outcome.changes if outcome else []), plan))
                 except LedgerUnavailable:
                     # It counts; where a player stands whom the engine does not keep, the ledger would know.
                     receipts.append(pending_receipt(plan))
             else:
-                receipts.append(receipt(plan, outcome.changes))
+                receipts.append(self._placed(receipt(plan, outcome.changes), plan))
         if not request.batch:
             return receipts[0]
         answer = _batch_receipt(request)
@@ -122,6 +122,16 @@ class Receipts:
             answer.results = receipts
         if any(receipt.pending is True and receipt.quarantined is not True for receipt in receipts):
             answer.pending = True
+        return answer
+
+    def _placed(self, answer: Receipt, plan: Plan) -> Receipt:
+        """Return the same answer with the positions of its rankings, which include what it tells."""
+        for ranking, window in zip(plan.shown, answer.windows.values(), strict=True):
+            position = self._engine.positions.latest(ranking)
+            if position is not None:
+                window.position = f"{position[0]}:{position[1]}"
+        if answer.windows:
+            answer.position = next(iter(answer.windows.values())).position
         return answer
 
     async def _present(self, plan: Plan, changes: list[Change]) -> Receipt:

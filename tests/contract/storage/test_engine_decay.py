@@ -62,7 +62,9 @@ async def test_the_order_is_that_of_the_naive_recomputation(name, history, later
         assert {row.player for row in rows} == {player for player in PLAYERS if mine[player]}
         # Among levels, order and ranks are exact.
         assert rows == oracle.in_order(board, rows)
-        assert await engine.places(all_time(live), PLAYERS) == [oracle.places(board, rows).get(player) for player in PLAYERS]
+        assert oracle.unplaced(await engine.places(all_time(live), PLAYERS)) == [
+            oracle.places(board, rows).get(player) for player in PLAYERS
+        ]
         timed = engine.keeps_since(board, "all_time")
         for row in rows:
             wanted = fold_all(board, mine[row.player])

@@ -3,6 +3,7 @@ import pytest
 from keepscore.domain.boards import Board
 from keepscore.domain.ordering import Place, Ranks, Row
 from tests.contract.driving import NOON, all_time, apply, event, live_board, restate, start, state
+from tests.support import oracle
 
 #: player → (score, since after noon); in order: a 9, b 7 (earlier), c 7, d 7 (latest), e 2
 PLAYERS = {"c": (7, 2), "e": (2, 0), "a": (9, 5), "d": (7, 3), "b": (7, 1)}
@@ -52,8 +53,8 @@ async def test_places(engine, ranking):
     dense = [None if place is None else (place.unique, place.dense) for place in await engine.places(name, players, "dense")]
     assert dense == [(4, 2), None, (1, 1), (5, 3), (3, 2), (2, 2)]
     # Now that there is an index, everybody gets them.
-    assert await engine.places(name, players) == [places[3], None, places[0], places[4], places[2], places[1]]
-    assert [await engine.place(name, player) for player in players] == await engine.places(name, players)
+    assert oracle.unplaced(await engine.places(name, players)) == [places[3], None, places[0], places[4], places[2], places[1]]
+    assert oracle.unplaced([await engine.place(name, player) for player in players]) == oracle.unplaced(await engine.places(name, players))
 
 
 async def test_dense_ranks_are_there_once_somebody_wants_them(engine, ranking):
@@ -95,19 +96,19 @@ async def test_a_board_with_dense_ranks_has_them_from_the_start(engine):
 
 async def test_pages(engine, ranking):
     name, rows, _ = ranking
-    assert await engine.page(name, 0, 2, "dense") == (rows[:2], Ranks(1, 1, 1), 5)
-    assert await engine.page(name, 2, 2, "dense") == (rows[2:4], Ranks(3, 2, 2), 5)
-    assert await engine.page(name, 4, 2, "dense") == (rows[4:], Ranks(5, 5, 3), 5)
-    assert await engine.page(name, 0, 100, "dense") == (rows, Ranks(1, 1, 1), 5)
-    assert await engine.page(name, 5, 2, "dense") == ([], Ranks(6, 6, 4), 5)
+    assert (await engine.page(name, 0, 2, "dense"))[:3] == (rows[:2], Ranks(1, 1, 1), 5)
+    assert (await engine.page(name, 2, 2, "dense"))[:3] == (rows[2:4], Ranks(3, 2, 2), 5)
+    assert (await engine.page(name, 4, 2, "dense"))[:3] == (rows[4:], Ranks(5, 5, 3), 5)
+    assert (await engine.page(name, 0, 100, "dense"))[:3] == (rows, Ranks(1, 1, 1), 5)
+    assert (await engine.page(name, 5, 2, "dense"))[:3] == ([], Ranks(6, 6, 4), 5)
     assert (await engine.page(name, 1000, 2)).rows == []
     assert (await engine.page(name, 0, 0)).total == 5
 
 
 async def test_pages_behind_a_row(engine, ranking):
     name, rows, sign = ranking
-    assert await engine.page_after(name, rows[0], 2, "dense") == (rows[1:3], Ranks(2, 2, 2), 5)
-    assert await engine.page_after(name, rows[3], 10, "dense") == (rows[4:], Ranks(5, 5, 3), 5)
+    assert (await engine.page_after(name, rows[0], 2, "dense"))[:3] == (rows[1:3], Ranks(2, 2, 2), 5)
+    assert (await engine.page_after(name, rows[3], 10, "dense"))[:3] == (rows[4:], Ranks(5, 5, 3), 5)
     assert (await engine.page_after(name, rows[4], 10)).rows == []
     assert (await engine.page_after(name, Row("gone", 100 * sign, NOON), 10)).rows == rows
     assert (await engine.page_after(name, Row("gone", 5 * sign, NOON), 10)).rows == rows[4:]
@@ -149,8 +150,8 @@ async def test_an_empty_ranking(engine, board_known):
     if board_known:
         await start(engine, live)
     name = all_time(live)
-    assert await engine.page(name, 0, 10) == ([], Ranks(1, 1, 1), 0)
-    assert await engine.page_after(name, Row("a", 1, 1), 10) == ([], Ranks(1, 1, 1), 0)
+    assert (await engine.page(name, 0, 10))[:3] == ([], Ranks(1, 1, 1), 0)
+    assert (await engine.page_after(name, Row("a", 1, 1), 10))[:3] == ([], Ranks(1, 1, 1), 0)
     assert await engine.count(name, None, None) == 0
     assert await engine.states(name, ["a"]) == [None]
     assert await engine.places(name, ["a", "b"]) == [None, None]

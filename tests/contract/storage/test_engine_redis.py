@@ -181,7 +181,7 @@ async def test_a_call_that_may_take_long_is_not_cut_off_at_the_deadline():
         await client.close()
 
 
-@pytest.mark.parametrize("key", ["applied", "rankings", "spool", "late", "lock"])
+@pytest.mark.parametrize("key", ["applied", "rankings", "spool", "late", "lock", "positions"])
 async def test_a_board_is_refused_where_something_else_lies_under_one_of_its_own_keys(key):
     board, ledger = Board(f"b-{secrets.token_hex(4)}"), secrets.token_hex(4)
     engine = RedisEngine(redis_url(), clock=lambda: NOON)

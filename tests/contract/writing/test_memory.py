@@ -11,7 +11,7 @@ from keepscore.domain.results.standings import BatchReceipt
 from keepscore.domain.scoring import Event
 from keepscore.errors import CapReached
 from keepscore.projection.stores import Stores
-from keepscore.reading import reader
+from keepscore.reading import versions
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.ledgers.queries import named_queries
@@ -135,13 +135,13 @@ async def test_a_slot_at_its_cap_always_fits(run):
 
 
 async def test_versions_of_rankings_are_bounded_by_their_bytes(run, monkeypatch):
-    monkeypatch.setattr(reader, "VERSIONS_BYTES", 50_000)
+    monkeypatch.setattr(versions, "VERSIONS_BYTES", 50_000)
     async with run(Board("b")) as lb:
-        versions, seen = lb.runtime.reader, set()
+        known, seen = lb.runtime.reader.versions, set()
         for n in range(1000):
             ranking = Ranking(1, "all_time", "", f"region:{n % 30 if n % 2 else n}")
-            versions._changed({ranking})
-            now = ranking, versions.version(ranking)
+            known._changed({ranking})
+            now = ranking, known.version(ranking)
             assert now not in seen, "what an older page is remembered by comes back"
             seen.add(now)
-            assert sum(map(bytes_of, versions._versions)) <= 50_000
+            assert sum(map(bytes_of, known._counts)) <= 50_000

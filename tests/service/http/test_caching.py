@@ -25,12 +25,14 @@ def test_how_long_an_answer_may_be_kept(service: Service, board: Define, route: 
 
 
 @pytest.mark.parametrize("route", [*ROUTES, "count"])
-def test_answers_of_a_strong_board_are_not_kept(service: Service, route: str) -> None:
+def test_answers_of_a_strong_board_are_kept_by_nobody_else_and_asked_for_each_time(service: Service, route: str) -> None:
     service.submit("prize", "alice", 5)
     answer = service.client.get(f"/v1/boards/prize/{route}")
     assert answer.status_code == 200
-    assert (answer.headers["cache-control"], answer.headers["surrogate-control"]) == ("no-store", "no-store")
-    assert "etag" not in answer.headers
+    assert answer.headers["cache-control"] == "private, max-age=0, must-revalidate"
+    assert answer.headers["surrogate-control"] == "no-store"
+    again = service.client.get(f"/v1/boards/prize/{route}", headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
 
 
 @pytest.mark.parametrize("route", ["top", "players/alice", "ranks/1", "count"])

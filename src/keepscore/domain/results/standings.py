@@ -91,6 +91,8 @@ class WindowReceipt(Result, gc=False):
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
+    #: Where the ranking is by now, as `epoch:seq`: a read with this as `min_seq` shows the submission.
+    position: str | UnsetType = UNSET
 
 
 class Receipt(Result, gc=False):
@@ -123,6 +125,8 @@ class Receipt(Result, gc=False):
     quarantined: bool | UnsetType = UNSET
     queue_id: str | UnsetType = UNSET
     reasons: list[Reason] | UnsetType = UNSET
+    #: Where the ranking is by now, as `epoch:seq`: a read with this as `min_seq` shows the submission.
+    position: str | UnsetType = UNSET
 
 
 class Rejection(Result):
@@ -184,6 +188,8 @@ class Top(Result):
     stale: bool | UnsetType = UNSET
     #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
     archived: bool | UnsetType = UNSET
+    #: Where the ranking was: all up to this position is included. Pass it as `min_seq` to see at least that.
+    position: str | UnsetType = UNSET
 
 
 class Snapshot(Result):
@@ -238,6 +244,8 @@ class PlayerPlace(Result, gc=False):
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
+    #: Where the ranking was: all up to this position is included. Pass it as `min_seq` to see at least that.
+    position: str | UnsetType = UNSET
 
 
 class Around(Result):
@@ -255,6 +263,8 @@ class Around(Result):
     #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
     archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
+    #: Where the ranking was: all up to this position is included. Pass it as `min_seq` to see at least that.
+    position: str | UnsetType = UNSET
 
 
 class Lookup(Result):
@@ -272,6 +282,8 @@ class Lookup(Result):
     #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.
     archived: bool | UnsetType = UNSET
     as_of: datetime | UnsetType = UNSET
+    #: Where the ranking was: all up to this position is included. Pass it as `min_seq` to see at least that.
+    position: str | UnsetType = UNSET
 
 
 class Count(Result):
@@ -292,6 +304,8 @@ class Count(Result):
     #: True where the engine does not keep all of them (`keep_top`): the count is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
+    #: Where the ranking was: all up to this position is included. Pass it as `min_seq` to see at least that.
+    position: str | UnsetType = UNSET
 
 
 class WindowLayout(Result):

@@ -31,6 +31,7 @@ STATUS: list[tuple[type[errors.KeepscoreError], int]] = [
     (errors.Unauthenticated, 401),
     (errors.Forbidden, 403),
     (errors.RateLimited, 429),
+    (errors.TooManySubscriptions, 429),
     (errors.Conflict, 409),
     (errors.LedgerFull, 507),
     # 503 promises that nothing was recorded.

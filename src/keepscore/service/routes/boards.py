@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -35,7 +36,7 @@ from keepscore.service.routes.bodies import (
     ViewQuery,
     number,
 )
-from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Headers, PageCache
+from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Headers, Made, PageCache
 from keepscore.storage.pace import Turns
 from keepscore.writing.batches import MAX_BATCH
 
@@ -183,42 +184,47 @@ class Api:
     async def top(self, request: Request[TopQuery, NoBody]) -> Answer | Prepared:
         """Return a page of a ranking; it is kept encoded until the ranking changes."""
         view, query = self._view(request), request.query
-        scores = ShownScores(query.min, query.max)
-        if view.viewer is not None and self._reader.cards.has_secrets:
-            # What one player sees is kept for nobody.
-            return Answer(await self._reader.top(view, query.limit, query.offset, query.cursor, scores), headers=NO_STORE)
-        key = request.path[0], request.query_string
-        known = self._pages.known(key, view)
-        if known is not None:
-            return known
-        return await self._pages.page(key, view, lambda: self._reader.top(view, query.limit, query.offset, query.cursor, scores))
+        key, scores = (request.path[0], request.query_string), ShownScores(query.min, query.max)
+        read = partial(self._reader.top, view, query.limit, query.offset, query.cursor, scores)
+
+        async def made() -> Made:
+            top = await read()
+            return top, top.position
+
+        # What one player sees is kept for nobody.
+        if query.min_seq is None and not (view.viewer is not None and self._reader.cards.has_secrets):
+            known = self._pages.known(key, view)
+            return known if known is not None else await self._pages.page(key, view, made)
+        found = await self._reader.at_least(view, query.min_seq, read)
+        return self._pages.answer(view, found, found.position, FOR_TOP)
 
     async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer | Prepared:
         """Return where a player stands."""
         query, reader = request.query, self._reader
         view = self._view(request)
-        etag = reader.tag(view.ranking)
-        place = None if query.around or view.strong else reader.player_now(view, request.path[1])
-        if place is not None:
-            return self._pages.prepared(view, etag, FOR_PLAYER, answers.encode(place))
-        return self._pages.answer(view, await reader.player(view, request.path[1], query.around), FOR_PLAYER, etag)
+        place = None if query.around or view.strong or query.min_seq is not None else reader.player_now(view, request.path[1])
+        if place is not None and type(place.position) is str:
+            return self._pages.prepared(view, place.position, FOR_PLAYER, answers.encode(place))
+        place = await self._reader.at_least(view, query.min_seq, lambda: reader.player(view, request.path[1], query.around))
+        return self._pages.answer(view, place, place.position, FOR_PLAYER)
 
     async def around(self, request: Request[AroundQuery, NoBody]) -> Answer | Prepared:
         """Return the players around a rank."""
         rank = whole_number("rank", request.path[1])
-        view = self._view(request)
-        etag = self._reader.tag(view.ranking)
-        return self._pages.answer(view, await self._reader.around(view, rank, request.query.around), FOR_TOP, etag)
+        view, query = self._view(request), request.query
+        around = await self._reader.at_least(view, query.min_seq, lambda: self._reader.around(view, rank, query.around))
+        return self._pages.answer(view, around, around.position, FOR_TOP)
 
     async def lookup(self, request: Request[ViewQuery, LookupBody]) -> Answer:
         """Return some players in rank order."""
-        return Answer(await self._reader.lookup(self._view(request), request.body.player_ids))
+        view = self._view(request)
+        return Answer(await self._reader.at_least(view, request.query.min_seq, lambda: self._reader.lookup(view, request.body.player_ids)))
 
     async def count(self, request: Request[CountQuery, NoBody]) -> Answer | Prepared:
         """Count players."""
-        view = self._view(request)
-        etag = self._reader.tag(view.ranking)
-        return self._pages.answer(view, await self._reader.count(view, request.query.min, request.query.max), FOR_PLAYER, etag)
+        view, query = self._view(request), request.query
+        count = await self._reader.at_least(view, query.min_seq, lambda: self._reader.count(view, query.min, query.max))
+        return self._pages.answer(view, count, count.position, FOR_PLAYER)
 
     async def verify(self, request: Request[VerifyQuery, NoBody]) -> Answer:
         """Compare a board with the ledger."""

@@ -22,6 +22,7 @@ from keepscore.service.routes.stated import (
     PictureUrl,
     PlayerList,
     PlayerText,
+    PositionText,
     RankName,
     ScoreBound,
     ScoreList,
@@ -70,13 +71,17 @@ NOTHING = msgspec.Raw(b"null")
 
 
 class ViewQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Which ranking: window (default: the board's first), window_id (default: now), segment (`region:eu`), numbering of ranks."""
+    """Which ranking: window (default: the board's first), window_id (default: now), segment (`region:eu`), numbering of ranks.
+
+    And `min_seq`, the position that it must show.
+    """
 
     window: WindowChoice = None
     window_id: str | None = None
     segment: SegmentName = None
     rank: RankName = None
     viewer: PlayerText | None = None
+    min_seq: PositionText = None
 
 
 class TopQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):

@@ -20,7 +20,7 @@ from keepscore.reading.view import View
 from keepscore.service.http.layer import Answer, Example, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers, status_of, whole_number
 from keepscore.service.routes.bodies import number
-from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, PageCache
+from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Made, PageCache
 from keepscore.service.routes.stated import AroundCount, NumberField, PageLimit, Region, TextField, Time
 
 __all__ = ["Compat", "Updated"]
@@ -327,10 +327,10 @@ class Compat:
         if known is not None:
             return known
 
-        async def made() -> RankedPlayers:
+        async def made() -> Made:
             top = await self._reader.top(view, query.n)
             players = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
-            return _told(top, RankedPlayers(query.type, query.period, top.total_players, players))
+            return _told(top, RankedPlayers(query.type, query.period, top.total_players, players)), top.position
 
         return await self._pages.page(key, view, made)
 
@@ -339,20 +339,18 @@ class Compat:
         query, player = request.query, request.path[0]
         is_own = query.type == "regional" and query.region is None
         view = self._view(query, await self._region_of(player, "type") if is_own else None)
-        etag = self._reader.tag(view.ranking)
         place = await self._reader.player(view._replace(viewer=request.principal.player), player)
         told = place.score, place.total_players, place.percentile, place.approximate, place.error
         answer = PlayerRank(_shown(place.player_id), place.rank, *told)
-        return self._pages.answer(view, _told(place, answer), FOR_PLAYER, etag)
+        return self._pages.answer(view, _told(place, answer), place.position, FOR_PLAYER)
 
     async def around(self, request: Request[CompatAroundQuery, NoBody]) -> Answer | Prepared:
         """Return the players around a rank."""
         rank = whole_number("rank", request.path[0])
         view = self._view(request.query)
-        etag = self._reader.tag(view.ranking)
         around = await self._reader.around(view._replace(viewer=request.principal.player), rank, request.query.range)
         players = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in around.standings]
-        return self._pages.answer(view, _told(around, Neighbours(around.center_rank, players)), FOR_TOP, etag)
+        return self._pages.answer(view, _told(around, Neighbours(around.center_rank, players)), around.position, FOR_TOP)
 
 
 def _updated(body: ScoreUpdate | ScoreIncrement, receipt: Receipt) -> Updated:

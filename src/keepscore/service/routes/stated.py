@@ -14,6 +14,7 @@ from keepscore.domain.board_fields import BOUNDS, NAME_PATTERN, SEGMENT_PATTERN,
 from keepscore.domain.boards import MAX_SCORE
 from keepscore.domain.friends import MAX_FRIENDS
 from keepscore.domain.imports import KEY_PATTERN
+from keepscore.domain.positions import POSITION_PATTERN
 from keepscore.domain.profiles import URL_BYTES
 from keepscore.domain.values import MAX_ID_BYTES, TEXT_PATTERN
 from keepscore.reading.among import MAX_AMONG
@@ -41,6 +42,7 @@ __all__ = [
     "PictureUrl",
     "PlayerList",
     "PlayerText",
+    "PositionText",
     "RankName",
     "Region",
     "ScoreBound",
@@ -112,6 +114,7 @@ BoardEventCount = Annotated[int, _from_to(1, MAX_BOARD_EVENTS)]
 #: Names that a reader may give or leave out.
 WindowChoice = Annotated[str | None, _meta(enum=[*_WINDOWS, None])]
 RankName = Annotated[str | None, _meta(enum=[*get_args(RankKind), None])]
+PositionText = Annotated[str | None, _meta(pattern=f"^(?:{POSITION_PATTERN})$")]
 SegmentName = Annotated[str | None, _meta(pattern=f"^(?:{SEGMENT_PATTERN}):.+$")]
 
 #: The variable parts of paths.

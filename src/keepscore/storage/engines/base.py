@@ -11,9 +11,11 @@ from keepscore.storage.engines.capabilities import (
     Complete,
     InstantSupport,
     LockSupport,
+    PositionSupport,
     PruneSupport,
     SpoolSupport,
     Unlocked,
+    Unplaced,
 )
 from keepscore.storage.engines.looks import Look, Sight
 from keepscore.storage.engines.roles import Applying, Bookkeeping, Loading, Rankings, Restating, States
@@ -32,6 +34,7 @@ __all__ = [
     "Memory",
     "Outcome",
     "Page",
+    "PositionSupport",
     "PruneSupport",
     "Pruned",
     "Ranking",
@@ -55,5 +58,7 @@ class RankingEngine(Rankings, States, Applying, Loading, Restating, Bookkeeping)
     instant: InstantSupport | None = None
     #: Keeps only the first rows of a ranking.
     pruning: PruneSupport = Complete()
+    #: Counts the changes of each ranking.
+    positions: PositionSupport = Unplaced()
     #: Lets one process at a time hold a board.
     locks: LockSupport = Unlocked()

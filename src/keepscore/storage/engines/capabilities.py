@@ -6,9 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from keepscore.domain.ordering import Place
+from keepscore.domain.positions import Position
 from keepscore.storage.engines.values import Dirty, Pruned, Ranking
 
-__all__ = ["CheckpointSupport", "Complete", "InstantSupport", "LockSupport", "PruneSupport", "SpoolSupport", "Unlocked"]
+__all__ = [
+    "CheckpointSupport",
+    "Complete",
+    "InstantSupport",
+    "LockSupport",
+    "PositionSupport",
+    "PruneSupport",
+    "SpoolSupport",
+    "Unlocked",
+    "Unplaced",
+]
 
 
 class SpoolSupport(ABC):
@@ -79,6 +90,33 @@ class Unlocked(LockSupport):
 
     async def release(self, board_id: int, token: str) -> None:
         """Let go of nothing."""
+
+
+class PositionSupport(ABC):
+    """Counts the changes of each ranking, in the step that changes it."""
+
+    #: Whether rankings may be read from where they are behind.
+    reads_behind: bool = False
+
+    @abstractmethod
+    def latest(self, ranking: Ranking) -> Position | None:
+        """Return the latest position that this process knows, at least as new as all that it has changed itself; None: it knows none."""
+
+    @abstractmethod
+    async def read(self, rankings: Sequence[Ranking]) -> list[Position | None]:
+        """Return where some rankings are now; None for each whose board is not known. O(rankings)."""
+
+
+class Unplaced(PositionSupport):
+    """Counts nothing."""
+
+    def latest(self, ranking: Ranking) -> Position | None:
+        """Return None: nobody counts."""
+        return None
+
+    async def read(self, rankings: Sequence[Ranking]) -> list[Position | None]:
+        """Return None for each."""
+        return [None] * len(rankings)
 
 
 class CheckpointSupport(ABC):

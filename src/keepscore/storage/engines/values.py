@@ -10,6 +10,7 @@ import msgspec
 
 from keepscore.domain.boards import RankKind
 from keepscore.domain.ordering import Ranks, Row
+from keepscore.domain.positions import Position
 from keepscore.domain.scoring import State
 
 __all__ = [
@@ -123,6 +124,8 @@ class Page(NamedTuple):
     rows: list[Row]
     first: Ranks
     total: int
+    #: Where the ranking was when they were read, if the source has positions.
+    position: Position | None = None
 
 
 class Pruned(NamedTuple):

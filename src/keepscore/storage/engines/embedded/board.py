@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 
 from keepscore.domain.boards import Board, RankKind
+from keepscore.domain.positions import Position, epoch_of
 from keepscore.domain.scoring import Kind, Seen, State, cut, fold_for, next_fold, place
 from keepscore.storage.engines.base import Batch, Change, Outcome, Ranking, Update
 from keepscore.storage.engines.embedded.ranking import EmbeddedRanking
@@ -25,6 +27,11 @@ class EmbeddedBoard:
         self.seen = Seen()
         self.rankings: dict[Ranking, EmbeddedRanking] = {}
         self.dropped: list[Ranking] = []
+        #: Stands for this load of the board: nothing that it counts goes on from another one.
+        self._life = secrets.token_hex(4)
+        self._epochs: dict[Ranking, str] = {}
+        #: Where rankings begin to count: behind all that were dropped.
+        self._first_seq = 0
         #: Who has to be restated, and where.
         self.needs_restate: set[tuple[Ranking, str]] = set()
 
@@ -32,8 +39,24 @@ class EmbeddedBoard:
         """Return a ranking, made if it is not there yet."""
         found = self.rankings.get(name)
         if found is None:
-            found = self.rankings[name] = EmbeddedRanking(self.board)
+            found = self.rankings[name] = EmbeddedRanking(self.board, self._first_seq)
         return found
+
+    def drop(self, name: Ranking) -> None:
+        """Drop a ranking. One that comes in its place counts on from there."""
+        self._first_seq = max(self._first_seq, self.rankings.pop(name).seq + 1)
+        self._epochs.pop(name, None)
+        self.dropped.append(name)
+
+    def position(self, name: Ranking) -> Position:
+        """Return where a ranking is."""
+        ranking = self.rankings.get(name)
+        if ranking is None:
+            return Position(epoch_of(self._life, *name[1:]), self._first_seq)
+        epoch = self._epochs.get(name)
+        if epoch is None:
+            epoch = self._epochs[name] = epoch_of(self._life, *name[1:])
+        return Position(epoch, ranking.seq)
 
     def apply(self, batch: Batch, first: int, end: int) -> list[Outcome]:
         """Fold the updates from `first` up to `end` of a batch, and move the watermark. O(log N) for each event and ranking."""
@@ -73,10 +96,10 @@ class EmbeddedBoard:
         for i, name in enumerate(rankings):
             ranking = self.rankings.get(name)
             if ranking is not None and 0 < ranking.expiry <= received:
-                self.dropped.append(name)
+                self.drop(name)
                 ranking = None
             if ranking is None:
-                ranking = self.rankings[name] = EmbeddedRanking(self.board)
+                ranking = self.ranking(name)
             if expiries[i] > ranking.expiry:
                 ranking.expiry = expiries[i]
             known = ranking.keys.get(player)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 
 from keepscore.domain.boards import Board, RankKind
 from keepscore.domain.ordering import KeyCodec, Place, Ranks, Row
+from keepscore.domain.positions import Position
 from keepscore.domain.scoring import Seen, State
 from keepscore.storage.engines.base import (
     Batch,
@@ -21,6 +22,7 @@ from keepscore.storage.engines.base import (
     Loaded,
     Outcome,
     Page,
+    PositionSupport,
     Pruned,
     PruneSupport,
     Ranking,
@@ -37,11 +39,11 @@ __all__ = ["EmbeddedEngine"]
 TURN_UPDATES = 100
 
 
-class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupport):
+class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PositionSupport, PruneSupport):
     """Rankings in the memory of this process."""
 
     def __init__(self) -> None:
-        self.checkpoints = self.instant = self.pruning = self
+        self.checkpoints = self.instant = self.positions = self.pruning = self
         self._boards: dict[int, EmbeddedBoard] = {}
         self._shadows: dict[int, EmbeddedBoard] = {}
 
@@ -186,6 +188,13 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
         board = self._boards.get(ranking[0])
         return None if board is None else board.rankings.get(ranking)
 
+    def latest(self, ranking: Ranking) -> Position | None:
+        board = self._boards.get(ranking[0])
+        return None if board is None else board.position(ranking)
+
+    async def read(self, rankings: Sequence[Ranking]) -> list[Position | None]:
+        return [self.latest(ranking) for ranking in rankings]
+
     async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
         found = self._ranking(ranking)
         return [None] * len(players) if found is None else [found.state(player) for player in players]
@@ -213,12 +222,12 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
         return [None] * len(players) if found is None else [found.place(player) for player in players]
 
     async def page(self, ranking: Ranking, offset: int, limit: int, wanted: RankKind | None = None) -> Page:
-        found = self._ranking(ranking)
-        return Page([], Ranks(1, 1, 1), 0) if found is None else found.page(offset, limit)
+        found, position = self._ranking(ranking), self.latest(ranking)
+        return Page([], Ranks(1, 1, 1), 0, position) if found is None else found.page(offset, limit)._replace(position=position)
 
     async def page_after(self, ranking: Ranking, row: Row, limit: int, wanted: RankKind | None = None) -> Page:
         found = self._ranking(ranking)
-        return Page([], Ranks(1, 1, 1), 0) if found is None else found.page(found.offset_after(row), limit)
+        return await self.page(ranking, 0 if found is None else found.offset_after(row), limit)
 
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
         found = self._ranking(ranking)
@@ -239,8 +248,7 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PruneSupp
         for board in self._boards.values():
             gone = [name for name, ranking in board.rankings.items() if 0 < ranking.expiry <= now]
             for name in gone:
-                del board.rankings[name]
-            board.dropped += gone
+                board.drop(name)
 
     async def dirty(self, board_id: int) -> Dirty:
         board = self._boards[board_id]

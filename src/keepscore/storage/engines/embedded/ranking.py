@@ -23,14 +23,16 @@ _NUMBERS = Ranks._fields
 class EmbeddedRanking:
     """One ranking: each player's key, and all keys in order."""
 
-    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "pruned", "touched")
+    __slots__ = ("codec", "descending", "expiry", "keys", "ladder", "pruned", "seq", "touched")
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, seq: int = 0) -> None:
         self.codec = KeyCodec(board)
         self.descending = board.order == "desc"
         self.keys: dict[str, bytes] = {}
         self.ladder = Ladder((), self.codec.score)
         self.expiry = 0
+        #: How often it has changed.
+        self.seq = seq
         #: Players whose state changed since the last checkpoint, with their keys; None: the player was removed.
         self.touched: dict[str, bytes | None] = {}
         #: What is known of rows that were removed, if there are any; `exact` is not kept up to date.
@@ -60,6 +62,7 @@ class EmbeddedRanking:
             self.keys[player] = key
             self.ladder.add(key, float(score), wanted=False)
         self.touched[player] = key
+        self.seq += 1
 
     def ranks(self, key: bytes, score: int) -> tuple[int, int, int]:
         """Return all rank numbers of a key, which has that score. O(log N)."""
@@ -91,6 +94,7 @@ class EmbeddedRanking:
             if kind == "unique":
                 previous = ladder.size - before if self.descending else before + 1
         keys[player] = self.touched[player] = key
+        self.seq += 1
         rank = unique = ladder.size - position if self.descending else position + 1
         if kind != "unique":
             rank = self.ranks(key, score)[_NUMBERS.index(kind)]
@@ -155,6 +159,7 @@ class EmbeddedRanking:
         if not left or (not gone and (old is None or old.mark)):
             return 0
         exact = left if old is None else self.offset_after(old.floor)
+        self.seq += 1
         for player, score, _ in self.page(left, gone).rows:
             # That they are gone is no change of the player's state.
             self.ladder.remove(self.keys.pop(player), float(score), wanted=False)

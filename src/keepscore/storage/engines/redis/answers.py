@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from keepscore.domain.ordering import Place
+from keepscore.domain.positions import Position
 from keepscore.domain.scoring import NO_TIME
 
 __all__ = ["REPLACED", "places_from", "unpack", "watermarks_from"]
@@ -50,12 +51,13 @@ def watermarks_from(found: Mapping[bytes, bytes]) -> dict[int, int]:
     return {int(writer): int(n) for writer, n in found.items() if writer.isdigit() and n.isdigit()}
 
 
-def places_from(found: list[Any], count: int) -> list[Place | None]:
+def places_from(found: list[Any], count: int, position: Position | None) -> list[Place | None]:
     """Return where each of so many players stands, from what the script `places` tells in columns."""
-    total, scores, sinces, uniques, standards, denses = found
+    total, scores, sinces, uniques, standards, denses, *_ = found
     if not scores:
         return [None] * count
     columns = zip(scores, sinces or repeat(NO_TIME), uniques, standards or repeat(0), denses or repeat(0), strict=False)
     return [
-        None if score is False else Place(score, since, unique, standard, dense, total) for score, since, unique, standard, dense in columns
+        None if score is False else Place(score, since, unique, standard, dense, total, None, position)
+        for score, since, unique, standard, dense in columns
     ]

@@ -46,8 +46,9 @@ def in_parts(batch: Batch) -> list[Batch]:
     ]
 
 
-def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callable[[Ranking], RankingKeys]) -> Sent:
-    """Prepare a batch for Redis; `keys` are the board's own, `where` returns those of a ranking."""
+def send(batch: Batch, board: Board, head: tuple[str, Any], keys: list[str], where: Callable[[Ranking], RankingKeys]) -> Sent:
+    """Prepare a batch for Redis; `head` are the epoch and what changes are counted with, `keys` the board's own, `where` a ranking's."""
+    epoch, place = head
     columns = list(zip(*batch.updates, strict=True)) or [()] * len(Update._fields)
     players, kinds, amounts, times, came, *_, ranked = columns
     positions: dict[Ranking, int] = {}
@@ -73,9 +74,9 @@ def send(batch: Batch, board: Board, epoch: str, keys: list[str], where: Callabl
         names = where(ranking)
         keys += names[:3]
         described.append((names.form, names.field, names.name))
-    head = (epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
+    numbers = (epoch, batch.writer, batch.after, batch.upto, board.operator, board.order == "desc", batch.rank)
     scale = False if board.half_life is None else board.half_life.scale
-    argument = *head, described, routes, updates, scale, batch.spool, batch.seqs or False
+    argument = *numbers, described, routes, updates, scale, batch.spool, batch.seqs or False, place
     return Sent(keys, list(positions), [places[:wholes] for places, _, wholes in routes], taken, ranked, argument)
 
 
@@ -90,7 +91,10 @@ def received(sent: Sent, told: Any) -> list[Outcome]:
     """Read the script's outcome of each update; nothing where the batch was applied before."""
     if isinstance(told, bool):
         return [UNEVENTFUL] * len(sent.routes) if told else []
-    columns, restates = told
+    columns, restates, *_ = told
+    if not columns and not restates:
+        return [UNEVENTFUL] * len(sent.routes)
+    columns = columns or [False] * len(sent.rankings)
     changes = [_changes(column) if column else iter(()) for column in columns]
     rows = [[changes[place - 1] for place in places] for places in sent.wholes]
     outcomes = [

@@ -76,6 +76,7 @@ class KnownBoard(NamedTuple):
     spool: str
     needs_restate: str
     lock: str
+    positions: str
     #: What the names of its rankings' keys begin with, where it is a shadow.
     prefix: str = ""
     #: The ids of the windows whose rankings lie under live keys, by name, where windows have such keys.
@@ -174,7 +175,7 @@ class KnownBoards:
 async def wrong_type(client: RedisClient, known: KnownBoard, now: int) -> str | None:
     """Say what to do about the first of a board's present keys that is of another type; None: all can be used."""
     rankings = [keys_of(known.board, ranking, known.live).key for ranking in present_rankings(0, known.board, now)]
-    own = [known.watermarks, known.listed, known.spool, known.needs_restate, known.lock]
+    own = [known.watermarks, known.listed, known.spool, known.needs_restate, known.lock, known.positions]
     found = unpack(await client.run(ScriptCall("types", [*own, *rankings], b"")))
     return other_type(*found) if found else None
 

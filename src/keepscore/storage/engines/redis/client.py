@@ -90,6 +90,8 @@ SCRIPTS = {
         "settle",
         "load",
         "promote",
+        "position",
+        "drop",
         "retime",
         "rotate",
         "index",
@@ -179,6 +181,10 @@ class RedisClient:
         """Run one command on the primary."""
         (answer,) = await self._primary.ask([args], seconds)
         return _told(answer)
+
+    def server_of(self, key: str) -> str:
+        """Return a name of the server that has a key: each start has another one, and each time as a primary. Empty: none was found yet."""
+        return (self._primary if isinstance(self._primary, Node) else self._primary.owner(key)).server
 
     async def memory(self) -> Memory:
         """Return the memory of the primary that is fullest. One without a limit may use all that its machine has."""

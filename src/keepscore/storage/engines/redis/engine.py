@@ -38,6 +38,7 @@ from keepscore.storage.engines.redis.client import RedisClient, ScriptCall
 from keepscore.storage.engines.redis.layouts import check_tag, companions, fingerprint, layout_of, layouts_of
 from keepscore.storage.engines.redis.live_windows import live_at, live_from
 from keepscore.storage.engines.redis.locks import RedisLocks
+from keepscore.storage.engines.redis.positions import RedisPositions
 from keepscore.storage.engines.redis.pruning import RedisPruning
 from keepscore.storage.engines.redis.questions import Questions
 from keepscore.storage.engines.redis.reads import RedisReads
@@ -69,11 +70,12 @@ class RedisEngine(RedisReads):
         self._client = RedisClient(self.address)
         self._clock = clock
         self._boards = KnownBoards()
-        self._shadows = Shadows(self._client, self._boards)
+        self.positions = RedisPositions(self._client, self._boards)
+        self._shadows = Shadows(self._client, self._boards, self.positions)
         self._questions = Questions(self.all_ranks)
         self.spool = RedisSpool(self._client, self._boards)
         self.locks = RedisLocks(self._client, self._boards)
-        self._rotation = Rotation(self._client, self._boards, clock)
+        self._rotation = Rotation(self._client, self._boards, self.positions, clock)
         self.pruning = RedisPruning(self._client, self._boards, self, self._rotation)
 
     # -- life -----------------------------------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ class RedisEngine(RedisReads):
         self._boards.forget(board_id)
         if known is not None and mine:
             keys = await keys_in(self._client, known)
-            await unlink(self._client, [known.watermarks, known.listed, *keys])
+            await unlink(self._client, [known.watermarks, known.listed, known.positions, *keys])
 
     # -- writing --------------------------------------------------------------------------------------------------------
 
@@ -221,6 +223,8 @@ class RedisEngine(RedisReads):
             argument = _pack([self._clock(), [one.argument for one in sent], False])
             verdict, *rest = _unpack(await self._client.run(ScriptCall("apply", keys, argument)))
             if verdict == "ok":
+                for one, told in zip(sent, rest[0], strict=True):
+                    self.positions.moved(one.rankings, told)
                 return [received(one, told) for one, told in zip(sent, rest[0], strict=True)]
             if verdict == "gap":
                 if rest[1] < 0 and await self._is_moved(batches[rest[0] - 1], sent[rest[0] - 1]):
@@ -275,11 +279,11 @@ class RedisEngine(RedisReads):
         if ranking is None:
             return
         apart = known._replace(
-            **{name: PROBE + getattr(known, name) for name in ("watermarks", "listed", "spool", "needs_restate")}, prefix=PROBE
+            **{name: PROBE + getattr(known, name) for name in ("watermarks", "listed", "spool", "needs_restate", "positions")}, prefix=PROBE
         )
         batch = probing(ranking, now, known.board.rank)
-        keys = [apart.watermarks, apart.listed, apart.spool, apart.needs_restate]
-        sent = send(batch, known.board, known.epoch, keys, lambda ranking: self._boards.at(apart, ranking))
+        keys = [apart.watermarks, apart.listed, apart.spool, apart.needs_restate, apart.positions]
+        sent = send(batch, known.board, (known.epoch, self.positions.place(known)), keys, lambda ranking: self._boards.at(apart, ranking))
         verdict, *_ = _unpack(await self._client.run(ScriptCall("probe", sent.keys, _pack([now, [sent.argument], True]))))
         if verdict != "ok":
             raise EngineUnavailable(f"Redis did not apply a score that was tried out on board {known.board.name!r}: {verdict}")
@@ -297,8 +301,8 @@ class RedisEngine(RedisReads):
         known = self._boards.side(batch.board, batch.shadow)
         if known is None:
             raise Gap(batch.board, None)
-        keys = [known.watermarks, known.listed, known.spool, known.needs_restate]
-        return send(batch, known.board, known.epoch, keys, lambda ranking: self._boards.at(known, ranking))
+        keys = [known.watermarks, known.listed, known.spool, known.needs_restate, known.positions]
+        return send(batch, known.board, (known.epoch, self.positions.place(known)), keys, lambda ranking: self._boards.at(known, ranking))
 
     async def highest_writer(self) -> int:
         return int(await self._client.command("ZSCORE", self._writers, "highest") or 0)
@@ -331,13 +335,13 @@ class RedisEngine(RedisReads):
         known = self._boards.side(board_id, shadow)
         if known is None:
             raise Gap(board_id, None)
-        keys, rankings = [known.watermarks, known.listed, known.needs_restate], []
+        keys, rankings = [known.watermarks, known.listed, known.needs_restate, known.positions], []
         for ranking, players in states.items():
             at = self._boards.at(known, ranking)
             keys += at[:3]
             rows = [(player, state or False, (ranking, player) in returned) for player, state in players.items()]
             rankings.append((at.form, at.field, at.name, rows))
-        argument = _pack([known.epoch, False if upto is None else list(upto.items()), rankings])
+        argument = _pack([known.epoch, False if upto is None else list(upto.items()), rankings, self.positions.place(known)])
         if await self._client.run(ScriptCall("restate", keys, argument)):
             return True
         is_moved = not shadow and await self._rotation.is_moved(board_id, known.epoch)
@@ -355,8 +359,8 @@ class RedisEngine(RedisReads):
         if known is None:
             return False
         keys, rankings = settled({self._boards.at(known, ranking): players for ranking, players in states.items()})
-        argument = _pack([known.epoch, list(upto.items()), list(advanced.items()), rankings])
-        done = int(await self._client.run(ScriptCall("settle", [known.watermarks, known.listed, *keys], argument)))
+        argument = _pack([known.epoch, list(upto.items()), list(advanced.items()), rankings, self.positions.place(known)])
+        done = int(await self._client.run(ScriptCall("settle", [known.watermarks, known.listed, known.positions, *keys], argument)))
         if done < 0:
             raise await self._taken(next(iter(states)))
         if not done and not shadow and await self._rotation.is_moved(board_id, known.epoch):
@@ -388,4 +392,4 @@ class RedisEngine(RedisReads):
             if 0 < entry.expiry <= now and known.live.get(ranking.window) != ranking.window_id:
                 if entry.players != TAKEN:
                     await unlink(self._client, companions(entry.key))
-                await self._client.command("HDEL", known.listed, self._boards.at(known, ranking).field)
+                await self._client.run(ScriptCall("drop", [known.listed, known.positions], _pack(self._boards.at(known, ranking).field)))

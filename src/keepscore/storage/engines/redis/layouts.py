@@ -147,12 +147,16 @@ class BoardKeys(NamedTuple):
     #: Players who have to be restated, each with its ranking.
     needs_restate: str
     lock: str
+    #: How often each ranking has changed.
+    positions: str
 
 
 def board_keys(board: Board) -> BoardKeys:
     """Return the keys of what a board has beside its rankings."""
     tag = hash_tag(board) or board.name
-    return BoardKeys(*(f"keepscore:{{{tag}}}:{board.name}:{part}" for part in ("applied", "rankings", "spool", "late", "lock")))
+    return BoardKeys(
+        *(f"keepscore:{{{tag}}}:{board.name}:{part}" for part in ("applied", "rankings", "spool", "late", "lock", "positions"))
+    )
 
 
 def hash_tag(board: Board) -> str | None:

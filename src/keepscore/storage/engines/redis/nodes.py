@@ -6,6 +6,7 @@ Whatever the driver raises becomes an error of ours here. What a server answers 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -75,6 +76,11 @@ class Node:
     def host(self) -> str:
         """The host by which it is reached."""
         return str(self.client.connection_pool.connection_kwargs["host"])
+
+    @property
+    def server(self) -> str:
+        """A name of the server, as it was found last; empty: none was."""
+        return hashlib.blake2b(b" ".join(self._server), digest_size=4).hexdigest() if self._server else ""
 
     @property
     def is_down(self) -> bool:

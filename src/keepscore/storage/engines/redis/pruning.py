@@ -36,9 +36,9 @@ class RedisPruning(PruneSupport):
         if known is None:
             return 0
         at = self._boards.at(known, ranking)
-        desc = known.board.order == "desc"
-        argument = msgspec.msgpack.encode([known.epoch, at.form, at.field, at.name, desc, keep, PRUNED_AT_ONCE, mark])
-        keys = [known.watermarks, known.listed, known.needs_restate, *at[:3]]
+        desc, place = known.board.order == "desc", self._reads.positions.place(known)
+        argument = msgspec.msgpack.encode([known.epoch, at.form, at.field, at.name, desc, keep, PRUNED_AT_ONCE, mark, place])
+        keys = [known.watermarks, known.listed, known.needs_restate, known.positions, *at[:3]]
         gone = int(await self._client.run(ScriptCall("prune", keys, argument), LONG_CALL_S))
         if gone == 0 and await self._rotation.is_moved(ranking.board, known.epoch):
             return await self.prune(ranking, keep, mark)

@@ -27,6 +27,7 @@ from keepscore.storage.engines.redis.boards import (
 from keepscore.storage.engines.redis.client import RedisClient, ScriptCall
 from keepscore.storage.engines.redis.flaws import flaws
 from keepscore.storage.engines.redis.layouts import RankingKeys
+from keepscore.storage.engines.redis.positions import RedisPositions
 from keepscore.storage.engines.redis.questions import Questions
 from keepscore.storage.engines.redis.rotation import Rotation
 from keepscore.storage.engines.redis.sights import nothing_seen, sight_from, told_look
@@ -49,6 +50,7 @@ class RedisReads(RankingEngine):
     _boards: KnownBoards
     _questions: Questions
     _rotation: Rotation
+    positions: RedisPositions
 
     async def states(self, ranking: Ranking, players: Sequence[str]) -> list[State | None]:
         found = (await self.states_in({ranking: players}))[ranking]
@@ -96,7 +98,7 @@ class RedisReads(RankingEngine):
 
     async def _places(self, ranking: Ranking, players: Sequence[str], standard: bool, dense: int) -> list[Place | None]:
         found = await self.read("places", ranking, players, standard, dense)
-        return [None] * len(players) if found is None else places_from(found, len(players))
+        return [None] * len(players) if found is None else places_from(found, len(players), self.positions.noted(ranking, *found[6:]))
 
     async def page(self, ranking: Ranking, offset: int, limit: int, wanted: RankKind | None = None) -> Page:
         return await self._page(ranking, offset, limit, wanted)
@@ -113,9 +115,10 @@ class RedisReads(RankingEngine):
         found = await self.read("page", ranking, start, limit, wanted == "dense")
         if found is None:
             return Page([], Ranks(1, 1, 1), 0)
-        rows, offset, standard, dense, size, hidden = found
+        rows, offset, standard, dense, size, hidden, *position = found
         unique = offset + 1 if rows else size + 1
-        return Page([Row(*row) for row in rows], Ranks(unique, standard, dense), size + hidden)
+        ranks = Ranks(unique, standard, dense)
+        return Page([Row(*row) for row in rows], ranks, size + hidden, self.positions.noted(ranking, *position))
 
     async def see(self, looks: Sequence[Look]) -> list[Sight]:
         known = self._boards.get(looks[0].ranking.board)
@@ -168,7 +171,7 @@ class RedisReads(RankingEngine):
 
     def _reading(self, script: str, known: KnownBoard, keys: RankingKeys, *arguments: Any) -> ScriptCall:
         given = known.epoch, keys.field, self._clock()
-        return ScriptCall(script, [*keys[:3], known.listed, known.watermarks], _pack([keys.form, given, *arguments]))
+        return ScriptCall(script, [*keys[:3], known.listed, known.watermarks, known.positions], _pack([keys.form, given, *arguments]))
 
     async def count(self, ranking: Ranking, low: int | None, high: int | None) -> int:
         found = await self.read("count", ranking, False if low is None else low, False if high is None else high)

@@ -18,6 +18,7 @@ from keepscore.storage.engines.redis.boards import KnownBoard, KnownBoards, list
 from keepscore.storage.engines.redis.client import RedisClient, ScriptCall
 from keepscore.storage.engines.redis.layouts import LONG_CALL_S, keys_of
 from keepscore.storage.engines.redis.live_windows import live_from, live_next, live_text, live_until
+from keepscore.storage.engines.redis.positions import RedisPositions
 
 __all__ = ["Rotation"]
 
@@ -30,9 +31,10 @@ _pack = msgspec.msgpack.Encoder().encode
 class Rotation:
     """Renames rankings whose windows have ended, and learns what others have renamed."""
 
-    def __init__(self, client: RedisClient, boards: KnownBoards, clock: Callable[[], int]) -> None:
+    def __init__(self, client: RedisClient, boards: KnownBoards, positions: RedisPositions, clock: Callable[[], int]) -> None:
         self._client = client
         self._boards = boards
+        self._positions = positions
         self._clock = clock
         #: Until when the live windows of each board last, by its epoch.
         self._until: dict[int, tuple[str, int]] = {}
@@ -77,14 +79,14 @@ class Rotation:
     async def _rename(self, known: KnownBoard, turned: KnownBoard) -> int:
         """Rename what lies elsewhere by another knowledge of what is live; return what the script answers."""
         listed = await list_of(self._client, known)
-        keys, rankings = [known.watermarks, known.listed], []
+        keys, rankings = [known.watermarks, known.listed, known.positions], []
         # Those that leave live keys make room for others.
         for ranking in sorted(listed, key=lambda ranking: known.live.get(ranking.window) != ranking.window_id):
             old, new = keys_of(known.board, ranking, known.live), keys_of(known.board, ranking, turned.live)
             if old.key != new.key:
                 keys += [*old[:3], *new[:3]]
                 rankings.append((new.field, new.name))
-        argument = _pack([known.epoch, turned.epoch, live_text(turned.live), len(listed), rankings])
+        argument = _pack([known.epoch, turned.epoch, live_text(turned.live), len(listed), rankings, self._positions.place(known)])
         return int(await self._client.run(ScriptCall("rotate", keys, argument), LONG_CALL_S))
 
     async def retime(self, ranking: Ranking, expiry: int) -> None:

@@ -30,6 +30,7 @@ from keepscore.storage.engines.redis.client import RedisClient, ScriptCall
 from keepscore.storage.engines.redis.layouts import LONG_CALL_S, RankingKeys, companions, keys_of
 from keepscore.storage.engines.redis.live_windows import live_from, live_kept, live_text
 from keepscore.storage.engines.redis.loading import Loader
+from keepscore.storage.engines.redis.positions import RedisPositions
 
 __all__ = ["BEFORE", "Shadows"]
 
@@ -52,9 +53,10 @@ _pack = msgspec.msgpack.Encoder().encode
 class Shadows:
     """The shadows that one process makes. What is loaded last is what takes effect."""
 
-    def __init__(self, client: RedisClient, boards: KnownBoards) -> None:
+    def __init__(self, client: RedisClient, boards: KnownBoards, positions: RedisPositions) -> None:
         self._client = client
         self._boards = boards
+        self._positions = positions
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int) -> None:
         """Fill a shadow of a board, and drop the one there may have been. O(states)."""
@@ -142,9 +144,10 @@ class Shadows:
             ours = [name for entry in old.values() if entry.players != TAKEN for name in companions(entry.key)]
             gone = [known.needs_restate, *(key for key in ours if key not in kept)]
             kept_aside = [key for key in aside if key]
-            keys = [known.watermarks, known.listed, shadow.watermarks, shadow.listed, *moves, *gone, *kept_aside]
+            keys = [known.watermarks, known.listed, shadow.watermarks, shadow.listed, *moves, *gone, *kept_aside, known.positions]
             places = [4 + len(moves) + len(gone) + kept_aside.index(key) + 1 if key else 0 for key in aside]
-            argument = _pack([before, known.epoch, live_text(known.live), len(old), rankings, places, len(gone)])
+            life = self._positions.new_life(known)
+            argument = _pack([before, known.epoch, live_text(known.live), len(old), rankings, places, len(gone), life])
             done = await self._client.run(ScriptCall("promote", keys, argument), LONG_CALL_S)
             if done == NO_ROOM:
                 raise KeyTaken(f"board {known.board.name!r}: a set under {BEFORE} is in the way of the one that it follows: rename it")

@@ -1,18 +1,20 @@
 -- Apply batches of events, all of them or none.
 --
--- KEYS     for each batch: watermarks, list of rankings, spool, late players; then for each of its rankings: key, times, dense
+-- KEYS     for each batch: watermarks, list of rankings, spool, late players, positions; then for each of its rankings: key, times, dense
 -- ARGV[1]  msgpack: {now, batches, probing}; probing: nothing stays of it, see probe.lua. A batch is {epoch, writer, after, upto,
---          operator, desc, rank, rankings, routes, updates, scale, what the spool gets or '', numbers}:
+--          operator, desc, rank, rankings, routes, updates, scale, what the spool gets or '', numbers, place}:
 --            ranking  {form, field, name of the key}
 --            route    {positions in rankings, expiries, how many of them are wholes}
 --            updates  columns: {players, whether it is a set ('restate': only the ledger knows the new state), amounts, ats, receiveds,
 --                     routes, whether ranks are asked for, or false where that is so for none}
 --            scale    units of a doubling where scores and amounts are levels, on a board with decay; else false
+--            place    {a new life, the server} to count changes with, or false: nobody counts
 --            numbers  {the ledger's numbers of the first and the last event}, or false: they have none yet, and are the latest
 -- Answers  msgpack: {'ok', told of each batch} · {'gap', batch, applied or -1} · {'type', key, type} · {'dense', batch, rankings}
 --          {'taken', batch, ranking}: its key holds what Keepscore has not made; such segments are left out
 --            told     {for each ranking the columns of apply_ranked.lua, with a row for each update that asks for ranks, or false;
---                     who has to be restated: update, ranking, update, ranking, …}
+--                     who has to be restated: update, ranking, update, ranking, …; the board's life; which rankings changed, and
+--                     what their positions are: ranking, seq, ranking, seq, …}
 --                     true: there is nothing to tell · false: the batch was applied before
 -- Cost     O(log N) for each event and ranking. Everything is checked before the first write, and a board whose rankings are being
 --          written has no epoch: where the script fails midway, or a ranking is lost, the board is rebuilt.
@@ -67,15 +69,16 @@ local function named(given, at)
   local updates = given[10]
   return {
     epoch = given[1], writer = given[2], after = given[3], upto = given[4], operator = operators[given[5]], desc = given[6],
-    rank = given[7], rankings = {}, routes = given[9], scale = given[11], spooled = given[12], numbers = given[13],
+    rank = given[7], rankings = {}, routes = given[9], scale = given[11], spooled = given[12], numbers = given[13], place = given[14],
     players = updates[1], sets = updates[2], amounts = updates[3], ats = updates[4], receiveds = updates[5], taken = updates[6],
-    asked = updates[7], marks = KEYS[at], list = KEYS[at + 1], spool = KEYS[at + 2], late = KEYS[at + 3], restates = {},
+    asked = updates[7], marks = KEYS[at], list = KEYS[at + 1], spool = KEYS[at + 2], late = KEYS[at + 3], positions = KEYS[at + 4], restates = {},
   }
 end
 
 -- Check a batch whose keys begin at `at`, and its rankings. Answers what is wrong.
 local function check_batch(batch, rankings, b, at)
   local key, kind = misfit({batch.marks, batch.list, batch.spool, batch.late}, BOARD_TYPES)
+  if not key then key, kind = misfit({batch.positions}, {'hash'}) end
   if key then return {'type', key, kind} end
   local found = call('HMGET', batch.marks, 'epoch', batch.writer, 'order')
   if found[1] ~= batch.epoch then return {'gap', b, -1} end
@@ -85,7 +88,7 @@ local function check_batch(batch, rankings, b, at)
   batch.order, batch.told = order_of(found[3])
   local unready = {}
   for i, given in ipairs(rankings) do
-    local r = ranking(KEYS, at + 1 + 3 * i, given[1])
+    local r = ranking(KEYS, at + 2 + 3 * i, given[1])
     r.field, r.name, r.position = given[2], given[3], i
     local wrong = check_ranking(batch, r, b)
     if wrong then return wrong end
@@ -165,19 +168,26 @@ local function apply(batch)
   break_up(batch.marks)
   spread(batch)
   if batch.operator.is_ordered then look_at_order(batch) end
-  local told, is_telling = {}, false
+  local told, is_telling, changed, fields = {}, false, {}, {}
   for i, r in ipairs(batch.rankings) do
     told[i] = false
     if not r.is_taken and #r.own > 0 then
       told[i] = apply_to(batch, r)
       is_telling = is_telling or told[i]
       finish(batch, r)
+      if r.is_changed then changed[#changed + 1], fields[#fields + 1] = i, r.field end
     end
   end
   if batch.spooled ~= '' then call('XADD', batch.spool, '*', 'events', batch.spooled) end
   if batch.operator.is_ordered then set_order(batch.marks, math.max(batch.order, batch.numbers and batch.numbers[2] or 0), batch.told) end
+  local life, seqs = move(batch.positions, batch.place, fields)
   call('HSET', batch.marks, 'epoch', batch.epoch, batch.writer, batch.upto)
-  if is_telling or batch.restates[1] then return {told, batch.restates} end
+  if seqs[1] then
+    local moved = {}
+    for i, seq in ipairs(seqs) do moved[2 * i - 1], moved[2 * i] = changed[i], seq end
+    return {is_telling and told, batch.restates, life, moved}
+  end
+  if is_telling or batch.restates[1] then return {is_telling and told, batch.restates, '', {}} end
   return true
 end
 
@@ -186,7 +196,7 @@ for b, given in ipairs(batches) do
   batches[b] = named(given, at)
   local wrong = check_batch(batches[b], given[8], b, at)
   if wrong then return cmsgpack.pack(wrong) end
-  at = at + 4 + 3 * #given[8]
+  at = at + 5 + 3 * #given[8]
 end
 local answers = {}
 for b, batch in ipairs(batches) do answers[b] = not batch.is_done and apply(batch) end

@@ -32,7 +32,7 @@ local function apply_best(batch, r)
     numbers[2 * i - 1], numbers[2 * i] = batch.amounts[u] * unit + rest, batch.players[u]
   end
   for first = 1, #numbers, 1000 do
-    call('ZADD', r.key, batch.desc and 'GT' or 'LT', unpack(numbers, first, math.min(first + 999, #numbers)))
+    r.is_changed = call('ZADD', r.key, batch.desc and 'GT' or 'LT', 'CH', unpack(numbers, first, math.min(first + 999, #numbers))) > 0 or r.is_changed
   end
   for _, expiry in pairs(r.expiries) do r.expiry = math.max(r.expiry, expiry) end
   r.total = call('ZCARD', r.key)

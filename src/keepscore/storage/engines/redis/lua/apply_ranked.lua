@@ -28,6 +28,7 @@ local function apply_ranked(batch, r)
     end
     if is_updated then
       member = write(r, player, score, since, old_score, member)
+      r.is_changed = true
       if not old_score then r.total = r.total + 1 end
       scores[player], sinces[player], members[player] = score, r.tells_time and since or NO_TIME, member
       if is_asked then rank, unique = ranks_of(r, desc, kind, member, score) end

@@ -37,4 +37,5 @@ local function apply_together(batch, r)
     end
   end
   write_all(r, changed, scores, sinces, members)
+  r.is_changed = r.is_changed or next(changed) ~= nil
 end

@@ -167,15 +167,43 @@ local function break_up(marks)
   call('HSET', marks, 'epoch', '')
 end
 
+-- The life of a board that counts changes: it is another one where nothing is known of it, or another server has it by now, which may
+-- have less than the last one had. `given` is {a life that never was, the server}.
+local function life_of(known, given)
+  local life, server = string.match(known or '', '^(%x+)%-(%x*)$')
+  if not life then return given[1] .. '-' .. given[2] end
+  if server ~= given[2] and given[2] ~= '' then return life .. '-' .. given[2] end
+  return known
+end
+
+-- Count a change of some rankings, by their fields. Answers the board's life and what each has come to. In a shadow, for which nothing is
+-- given, nobody counts.
+local function move(positions, given, fields)
+  if not given or #fields == 0 then return '', {} end
+  local life, seqs = '', {}
+  for first = 1, #fields, 1000 do
+    local last, moved = math.min(first + 999, #fields), {}
+    local found = call('HMGET', positions, '', 'first', unpack(fields, first, last))
+    life = life_of(found[1], given)
+    for i = first, last do
+      seqs[i] = math.max(tonumber(found[2]) or 0, tonumber(found[i - first + 3]) or 0) + 1
+      moved[#moved + 1], moved[#moved + 2] = fields[i], seqs[i]
+    end
+    if life ~= found[1] then moved[#moved + 1], moved[#moved + 2] = '', life end
+    call('HSET', positions, unpack(moved))
+  end
+  return life, seqs
+end
+
 -- How far the index of scores is of a ranking with so many players; nothing where the index is lost.
 local function indexed(r, upto, size)
   if upto and size > 0 and call('EXISTS', r.dense) == 0 then return nil end
   return upto
 end
 
--- The types of a board's own keys, in the order in which scripts get them (watermarks, list of rankings, spool, late players, lock), and
+-- The types of a board's own keys, in the order in which scripts get them (watermarks, list, spool, late players, lock, positions), and
 -- of a ranking's.
-local BOARD_TYPES, RANKING_TYPES = {'hash', 'hash', 'stream', 'set', 'string'}, {'zset', 'hash', 'zset'}
+local BOARD_TYPES, RANKING_TYPES = {'hash', 'hash', 'stream', 'set', 'string', 'hash'}, {'zset', 'hash', 'zset'}
 
 -- The first of some keys, from a place on, that is of another type than it should be, and its type. Before anything is written.
 local function misfit(keys, types, from)

@@ -1,9 +1,9 @@
 -- Consecutive rows of a ranking: those after the first `offset`, or those behind a row, whether or not it is still there.
 --
--- KEYS     key, times and dense of a ranking, list of rankings, watermarks
+-- KEYS     key, times and dense of a ranking, list of rankings, watermarks, positions
 -- ARGV[1]  msgpack: {form, {epoch, field, now}, desc, offset, limit, dense}, or with {player, score, since} of the row in the place of the offset; dense: dense
 --          ranks are needed
--- Answers  msgpack: {rows, offset, standard and dense rank of the first row (0: there is no index), rows in all, hidden}; a row is {player, score, since};
+-- Answers  msgpack: {rows, offset, standard and dense rank of the first row (0: there is no index), rows in all, hidden, life and seq of the position}; a row is {player, score, since};
 --          or what `opened` tells; or 'dense': the index is not there
 -- Cost     O(log N + limit); behind a row that others are equal to, O(log N) for each halving of those.
 -- Needs    changes.lua
@@ -27,4 +27,4 @@ local standard, dense = total + 1, is_indexed and call('ZCARD', r.dense) + 1 or 
 if rows[1] then
   standard, dense = standard_rank(r, desc, rows[1][2]), is_indexed and dense_rank(r, desc, rows[1][2]) or 0
 end
-return cmsgpack.pack({rows, offset, standard, dense, total, hidden_of(pruned)})
+return cmsgpack.pack({rows, offset, standard, dense, total, hidden_of(pruned), position_of(KEYS[6], given[2])})

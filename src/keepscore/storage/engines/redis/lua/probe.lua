@@ -25,7 +25,7 @@ do
 
   local now, batches = unpack(cmsgpack.unpack(ARGV[1]))
   local epoch, form, field, name = batches[1][1], unpack(batches[1][8][1])
-  local r = ranking(KEYS, 5, form)
+  local r = ranking(KEYS, 6, form)
   r.upto = math.huge
   -- Where members have their times, the score that comes then is another member.
   write(r, 'probe', 0, r.kind == 'timed' and now - r.step or now)

@@ -1,18 +1,18 @@
 -- Put a shadow into the place of a board, in one step.
 --
 -- KEYS     watermarks, list of rankings of the board; the same of its shadow; then for each ranking of the shadow its three keys and
---          the three that they become; then the keys of what there is no more; then those under which followed sets are kept
+--          the three that they become; then the keys of what there is no more; then those under which followed sets are kept; the last one: positions
 -- ARGV[1]  msgpack: {the board's epoch before (false: it has none), the one that it gets, which windows are live then, how many rankings
 --          its list has, rankings}; a ranking is {field, name of the key, milliseconds until it
 --          expires (0: never), players that the key must have for it to be replaced (false: whatever it holds is the board's; -1: what
 --          it holds is not, and stays), whether times are kept beside it}; then for each ranking the place in KEYS under which the set in
---          its place is kept (0: it is not); and how many keys there are no more
+--          its place is kept (0: it is not); and how many keys there are no more; and the life of the board in which changes are counted from now on
 -- Answers  1, 0 where the epoch, the list or a key has changed, -1 where there is no such shadow, or not all of it, or -2 where a set
 --          cannot be kept
 -- Cost     O(rankings)
 -- Needs    changes.lua
 
-local before, epoch, live, listed, rankings, aside, gone = unpack(cmsgpack.unpack(ARGV[1]))
+local before, epoch, live, listed, rankings, aside, gone, life = unpack(cmsgpack.unpack(ARGV[1]))
 if call('EXISTS', KEYS[3]) == 0 then return -1 end
 if call('HGET', KEYS[1], 'epoch') ~= before then return 0 end
 if call('HLEN', KEYS[2]) - call('HEXISTS', KEYS[2], '') ~= listed then return 0 end
@@ -50,6 +50,8 @@ for n, given in ipairs(rankings) do
   end
 end
 for i = 5 + 6 * #rankings, 4 + 6 * #rankings + gone do call('UNLINK', KEYS[i]) end
+call('DEL', KEYS[#KEYS])
+call('HSET', KEYS[#KEYS], '', life)
 call('HSET', KEYS[4], '', '')
 call('HSET', KEYS[3], 'epoch', epoch)
 if live ~= '' then call('HSET', KEYS[3], 'live', live) end

@@ -1,13 +1,13 @@
 -- Remove some of the last rows of a ranking that keeps only the first ones.
 --
--- KEYS     watermarks, list of rankings, late players; key, times and dense of a ranking
--- ARGV[1]  msgpack: {epoch, form, field, name of the key, desc, keep, how many at once, mark}
+-- KEYS     watermarks, list of rankings, late players, positions; key, times and dense of a ranking
+-- ARGV[1]  msgpack: {epoch, form, field, name of the key, desc, keep, how many at once, mark, place}; place is that of apply.lua
 -- Answers  how many rows were removed; -1 where somebody has to be restated first
 -- Cost     O(log N) for each row, and O(writers).
 -- Needs    changes.lua
 
-local epoch, form, field, name, desc, keep, limit, mark = unpack(cmsgpack.unpack(ARGV[1]))
-local r = ranking(KEYS, 4, form)
+local epoch, form, field, name, desc, keep, limit, mark, place = unpack(cmsgpack.unpack(ARGV[1]))
+local r = ranking(KEYS, 5, form)
 if call('HGET', KEYS[1], 'epoch') ~= epoch then return 0 end
 if call('SCARD', KEYS[3]) > 0 then return -1 end
 local expiry, upto, listed, old, players = entry(KEYS[2], field)
@@ -41,5 +41,6 @@ local hidden = gone + hidden_of(old)
 local done = left <= keep and left <= exact
 local pruned = {hidden, hidden, left, done and mark or '', floor, table.concat(marks, ' ')}
 list_entry(KEYS[2], field, expiry, r.upto, name, pruned, (players or size) - gone)
+move(KEYS[4], place, {field})
 call('HSET', KEYS[1], 'epoch', epoch)
 return gone

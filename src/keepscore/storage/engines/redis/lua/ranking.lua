@@ -111,6 +111,12 @@ local function entry(list, field)
   return found[1], found[2] or nil, true, found[4] or nil, found[5] or nil
 end
 
+-- Where a ranking is: the life of its board, and how often the ranking has changed in that. Nothing is known: '' and 0.
+local function position_of(positions, field)
+  local found = call('HMGET', positions, '', 'first', field)
+  return found[1] or '', math.max(tonumber(found[2]) or 0, tonumber(found[3]) or 0)
+end
+
 -- Milliseconds before the end of a ranking's time in which its key may be gone already: clocks differ.
 local SLACK_MS = 5000
 

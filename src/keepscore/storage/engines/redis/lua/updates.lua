@@ -24,6 +24,7 @@ local function begin_again(batch, r, u)
   local is_over = r.expiry > 0 and r.expiry <= batch.receiveds[u]
   if is_over then
     expire(r, 0)
+    r.is_changed = true
     r.expiry, r.total, r.before, r.players, r.pruned, r.upto = 0, 0, 0, 0, nil, r.upto and math.huge
   end
   r.expiry = math.max(r.expiry, r.expiries[batch.taken[u]])
