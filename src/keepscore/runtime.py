@@ -20,8 +20,9 @@ from keepscore.access.playing import Plays
 from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.friends import ONE_WAY, FriendRules
+from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.audit import Audit
-from keepscore.fairplay.job import FinishReviews, FinishVoids
+from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses
 from keepscore.fairplay.moderation import Moderation
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.rules import BoardRules
@@ -222,6 +223,7 @@ async def build_runtime(
     cards = reader.cards
 
     retries = Retries(ledger)
+    addresses = Addresses(ledger, secret)
     parts = WriteParts(
         stores=stores,
         identity=identity,
@@ -233,6 +235,7 @@ async def build_runtime(
         write_pause=write_pause,
         retries=retries,
         rules=BoardRules(ledger, is_shared),
+        origins=addresses,
     )
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 
@@ -268,8 +271,8 @@ async def build_runtime(
     checkpoints = Checkpoints(job_parts, CatchingUp(job_parts))
     rebuilds = Rebuilds(parts, definitions, checkpoints, feed)
     voids = Voids(job_parts, rebuilds)
-    review = Review(job_parts, rebuilds)
-    finishing = [FinishVoids(job_parts, voids), FinishReviews(job_parts, review)]
+    review = Review(job_parts, rebuilds, addresses)
+    finishing = [FinishVoids(job_parts, voids), FinishReviews(job_parts, review), NoteAddresses(job_parts, addresses)]
     keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, finishing)
     players = Players(stores, claims, reader)
     return Runtime(
@@ -297,7 +300,7 @@ async def build_runtime(
         applier=applier,
         writer=writer,
         catch_up=catch_up,
-        submissions=Submissions(stores, writer, retries, plays, parts.rules, Notes(players, cards)),
+        submissions=Submissions(parts, writer, plays, Notes(players, cards)),
         imports=imports,
         plays=plays,
         keys=Keys(stores, settings.environment),
@@ -312,8 +315,8 @@ async def build_runtime(
         friends=Friends(friend_lists, reader, among),
         screens=Screens(friend_lists, among),
         review=review,
-        moderation=Moderation(voids, review, claims),
         players=players,
+        moderation=Moderation(voids, review, addresses, claims),
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),

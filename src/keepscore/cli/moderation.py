@@ -49,6 +49,8 @@ def void(
     event: Annotated[
         list[str] | None, typer.Option(metavar="WRITER-N", help="This event, as 'keepscore events' shows it. Repeatable.")
     ] = None,
+    build: Annotated[str | None, typer.Option(metavar="TEXT", help="Events of plays with this build of the game.")] = None,
+    address: Annotated[str | None, typer.Option(metavar="IP", help="Events that came from this address.")] = None,
     since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Events from this moment on.")] = None,
     until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Events before this moment.")] = None,
     revise: Annotated[bool, typer.Option("--revise", help="Correct closed windows, too.")] = False,
@@ -68,6 +70,8 @@ def void(
                 player_id=player,
                 game_id=game,
                 event_ids=event,
+                build=build,
+                address=address,
                 since=since,
                 until=until,
                 revise=revise,

@@ -28,6 +28,8 @@ class Moderation:
         player_id: str | None = None,
         game_id: str | None = None,
         event_ids: Sequence[str] | None = None,
+        build: str | None = None,
+        address: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         revise: bool = False,
@@ -35,7 +37,7 @@ class Moderation:
         cursor: str | None = None,
         idempotency_key: str | None = None,
     ) -> VoidReport:
-        """Let events no longer count: those of a player, a game or a time (from `since` up to `until`), or named as `writer-n`.
+        """Let events no longer count: of a player, game, build, address or time (`since` up to `until`), or named as `writer-n`.
 
         Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
         `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
@@ -49,6 +51,7 @@ class Moderation:
             "event_ids": event_ids,
             "from": since,
         }
+        body |= {name: value for name, value in (("build", build), ("address", address)) if value is not None}
         body |= {"to": until, "revise": revise, "dry_run": dry_run, "cursor": cursor}
         return await self._call(
             change(decoder(VoidReport), "POST", "moderation", "void", body=body, key=RequestKey(idempotency_key), is_long=True)

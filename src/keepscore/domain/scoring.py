@@ -89,6 +89,9 @@ class Event(NamedTuple):
     seq: int | None = None
     #: Where it counts; None, as for nearly all: in all windows of its time, the whole and its slices.
     scope: Scope | None = None
+    #: The build of the game, and the mark of the address that it came from, where they are known.
+    build: str | None = None
+    address: str | None = None
 
 
 #: An event of all of its fields, in order: half of the time that the class by itself takes.

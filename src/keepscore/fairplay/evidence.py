@@ -9,6 +9,7 @@ from keepscore.domain.ordering import Row
 from keepscore.domain.results.review import AddressEvidence, BoardEvidence, Evidence, HistoryEvidence, PastScore
 from keepscore.domain.scoring import Event, fold_all
 from keepscore.domain.verdicts import event_id, that_count
+from keepscore.fairplay.addresses import Addresses
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import PlayerPast
 from keepscore.projection.stores import Stores
@@ -18,15 +19,19 @@ __all__ = ["evidence_of"]
 
 #: Earlier scores that are shown.
 LATEST = 10
+#: Other accounts that are named.
+SHOWN_ACCOUNTS = 20
 
 
-async def evidence_of(stores: Stores, live: LiveBoard, item: Queued, past: PlayerPast) -> Evidence:
+async def evidence_of(stores: Stores, addresses: Addresses, live: LiveBoard, item: Queued, past: PlayerPast) -> Evidence:
     """Return what is known about a score. A few round trips, and O(events of the player)."""
     own = {(writer, n) for board, writer, n in item.events if board == live.id}
     counting = [event for event in that_count(past.events) if event_id(event) not in own]
     doubted = [event for event in past.events if event_id(event) in own]
     distribution = await _distribution(stores, live, counting, doubted, past)
-    return Evidence(_history(live, counting), distribution, AddressEvidence(None, 0, []))
+    mark = next((event.address for event in doubted if event.address is not None), None)
+    others = [] if mark is None else [player for player in await addresses.accounts(live.id, mark) if player != item.player]
+    return Evidence(_history(live, counting), distribution, AddressEvidence(mark, len(others), others[:SHOWN_ACCOUNTS]))
 
 
 def _history(live: LiveBoard, events: Sequence[Event]) -> HistoryEvidence:

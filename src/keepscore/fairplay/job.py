@@ -1,13 +1,15 @@
-"""The keeper's jobs that finish decisions which were cut short."""
+"""The keeper's jobs that finish decisions which were cut short, and note who sends scores from where."""
 
 from __future__ import annotations
 
+from keepscore.domain.nouns import counted
+from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 
-__all__ = ["FinishReviews", "FinishVoids"]
+__all__ = ["FinishReviews", "FinishVoids", "NoteAddresses"]
 
 
 class FinishVoids(Job):
@@ -38,3 +40,18 @@ class FinishReviews(Job):
     async def run(self, now: int) -> str:
         finished = await self._review.finish_all()
         return f"finished: {', '.join(finished)}" if finished else ""
+
+
+class NoteAddresses(Job):
+    """Notes who has sent scores from which address."""
+
+    name = "note addresses"
+    for_leader = is_slow = False
+
+    def __init__(self, parts: JobParts, addresses: Addresses) -> None:
+        super().__init__(parts)
+        self._addresses = addresses
+
+    async def run(self, now: int) -> str:
+        noted = await self._addresses.flush()
+        return f"noted {counted(noted, 'address', 'addresses')}" if noted else ""

@@ -11,8 +11,9 @@ from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.review import QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
+from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.review import Review, ReviewRequest, Verb
-from keepscore.fairplay.selection import Selection, checked_selection
+from keepscore.fairplay.selection import Selection, SelectionRequest, checked_selection
 from keepscore.fairplay.voids import Voids
 from keepscore.writing.idempotency import Claims, claim_on
 
@@ -22,9 +23,10 @@ __all__ = ["Moderation"]
 class Moderation:
     """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
 
-    def __init__(self, voids: Voids, review: Review, claims: Claims) -> None:
+    def __init__(self, voids: Voids, review: Review, addresses: Addresses, claims: Claims) -> None:
         self._voids = voids
         self._review = review
+        self._addresses = addresses
         self._claims = claims
 
     async def void(
@@ -35,6 +37,8 @@ class Moderation:
         player_id: str | None = None,
         game_id: str | None = None,
         event_ids: Sequence[str] | None = None,
+        build: str | None = None,
+        address: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         revise: bool = False,
@@ -42,14 +46,15 @@ class Moderation:
         cursor: str | None = None,
         idempotency_key: str | None = None,
     ) -> VoidReport:
-        """Let events no longer count: those of a player, a game or a time (from `since` up to `until`), or named as `writer-n`.
+        """Let events no longer count: of a player, game, build, address or time (`since` up to `until`), or named as `writer-n`.
 
         Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
         `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
         `report` a void.
         """
         check_reason(reason)
-        selection = checked_selection(player_id, game_id, event_ids, since, until)
+        mark = None if address is None else self._addresses.mark(address)
+        selection = checked_selection(SelectionRequest(player_id, game_id, event_ids, since, until, build, mark))
         if dry_run:
             return await self._voids.rehearse(board, selection, cursor)
         request = "void", reason, msgspec.to_builtins(selection), revise

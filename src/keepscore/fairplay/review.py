@@ -17,6 +17,7 @@ from keepscore.domain.results.review import QueueItem, QueuePage, QueueState
 from keepscore.domain.scoring import Event
 from keepscore.domain.verdicts import event_id
 from keepscore.errors import AlreadyDecided, EventsDropped, InvalidField, InvalidPage, UnknownBoard, UnknownQueueItem
+from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.evidence import evidence_of
 from keepscore.fairplay.recording import record_verdicts
 from keepscore.lifecycle.archiving import bring_together
@@ -67,11 +68,12 @@ class ReviewRequest:
 class Review:
     """Shows the queue, and carries out what moderators decide."""
 
-    def __init__(self, parts: JobParts, rebuilds: Rebuilds) -> None:
+    def __init__(self, parts: JobParts, rebuilds: Rebuilds, addresses: Addresses) -> None:
         self._parts = parts
         self._catalog, self._ledger, self._clock = parts.catalog, parts.ledger, parts.clock
         self._stores = Stores(parts.catalog, parts.ledger, parts.engine, parts.clock)
         self._rebuilds = rebuilds
+        self._addresses = addresses
 
     async def page(self, wanted: ReviewRequest, may_use: Callable[[str], bool] = lambda _: True) -> QueuePage:
         """Return items of boards that a moderator may use, the oldest first."""
@@ -145,7 +147,7 @@ class Review:
         shown = QueueItem(*told, SHOWN[item.state], item.is_held, names)
         if with_evidence:
             past = (await pasts_of(self._ledger, live, [item.player]))[item.player]
-            shown.evidence = await evidence_of(self._stores, live, item, past)
+            shown.evidence = await evidence_of(self._stores, self._addresses, live, item, past)
         if item.decided is not None:
             shown.decided_at, shown.reason = time_of(item.decided), item.reason
         return shown

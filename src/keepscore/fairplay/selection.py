@@ -19,7 +19,7 @@ from keepscore.projection.sequence import events_of
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.pace import Turns
 
-__all__ = ["MAX_EVENTS", "Selection", "checked_selection", "selected_events"]
+__all__ = ["MAX_EVENTS", "Selection", "SelectionRequest", "checked_selection", "selected_events"]
 
 #: The most events of one decision, and the most that are named one by one.
 MAX_EVENTS, MAX_NAMED = 100_000, 1000
@@ -37,6 +37,9 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
     event_ids: tuple[str, ...] | None = None
     start: int = 0
     end: int = FOREVER_MS
+    build: str | None = None
+    #: The mark of an address.
+    address: str | None = None
 
     @property
     def is_of_player(self) -> bool:
@@ -49,35 +52,52 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
             self.start <= event.at < self.end
             and self.player_id in (None, event.player)
             and self.game_id in (None, event.game_id)
+            and self.build in (None, event.build)
+            and self.address in (None, event.address)
             and (self.event_ids is None or f"{event.writer}-{event.n}" in self.event_ids)
         )
 
 
-def checked_selection(
-    player_id: str | None,
-    game_id: str | None,
-    event_ids: Sequence[str] | None,
-    since: datetime | str | None,
-    until: datetime | str | None,
-) -> Selection:
+class SelectionRequest(msgspec.Struct):
+    """Which events a caller asks for, unchecked. An address is its mark already."""
+
+    player_id: str | None = None
+    game_id: str | None = None
+    event_ids: Sequence[str] | None = None
+    since: datetime | str | None = None
+    until: datetime | str | None = None
+    build: str | None = None
+    address: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return all(getattr(self, name) is None for name in self.__struct_fields__)
+
+
+def checked_selection(given: SelectionRequest) -> Selection:
     """Return what a caller has asked for, or raise the error that says what is wrong with it."""
-    if all(given is None for given in (player_id, game_id, event_ids, since, until)):
-        raise InvalidField("nothing says which events to void: give player_id, game_id, event_ids, from or to")
+    if given.is_empty:
+        raise InvalidField("nothing says which events to void: give player_id, game_id, event_ids, build, address, from or to")
+    event_ids = given.event_ids
     if event_ids is not None:
         if not 1 <= len(event_ids) <= MAX_NAMED:
             raise InvalidField(f"event_ids has {len(event_ids)} entries: give 1 to {MAX_NAMED}, or name what they have in common")
         for text in event_ids:
             if not isinstance(text, str) or not _event_id.fullmatch(text):
                 raise InvalidField(f"event_ids: {str(text)[:40]!r} is not an event: write 'writer-n', as in '217043-12'")
-    start, end = 0 if since is None else moment_of(since, "from"), FOREVER_MS if until is None else moment_of(until, "to")
+    start = 0 if given.since is None else moment_of(given.since, "from")
+    end = FOREVER_MS if given.until is None else moment_of(given.until, "to")
     if start >= end:
-        raise InvalidTime(f"from = {str(since)!r} is not before to = {str(until)!r}: no event lies between them")
+        raise InvalidTime(f"from = {str(given.since)!r} is not before to = {str(given.until)!r}: no event lies between them")
     return Selection(
-        None if player_id is None else check_player(player_id),
-        None if game_id is None else check_text("game_id", game_id, InvalidField),
+        None if given.player_id is None else check_player(given.player_id),
+        None if given.game_id is None else check_text("game_id", given.game_id, InvalidField),
         None if event_ids is None else tuple(dict.fromkeys(event_ids)),
         start,
         end,
+        None if given.build is None else check_text("build", given.build, InvalidField),
+        given.address,
     )
 
 

@@ -114,7 +114,7 @@ class Folder:
         courses, behind = self._courses, self._behind
         self.events += len(events)
         for event in events:
-            _, _, _, player, kind, amount, at, received, segments, _, _, _, scope = event
+            _, _, _, player, kind, amount, at, received, segments, _, _, _, scope, _, _ = event
             if kind in VERDICTS:
                 self.judge(event)
                 continue

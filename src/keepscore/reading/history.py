@@ -301,7 +301,7 @@ def _recorded(live: LiveBoard, event: Event) -> RecordedEvent:
 
 
 def _fields(live: LiveBoard, event: Event) -> tuple[Any, ...]:
-    _, writer, n, _, kind, amount, at, received, segments, game_id, metadata, _, scope = event
+    _, writer, n, _, kind, amount, at, received, segments, game_id, metadata, _, scope, _, _ = event
     return kind, live.board.shown(amount), time_of(at), time_of(received), segments, game_id, metadata, writer, n, scope
 
 

@@ -26,8 +26,8 @@ from keepscore.service.routes.bodies import BatchBody, LookupBody
 __all__ = ["AccessParts", "AccessRules", "access_link", "with_body_checks"]
 
 _SIGNED = SCHEME.encode()
-#: The scopes of routes that do what the audit notes.
-_AUDITED = ("moderate", "admin")
+#: The scopes of routes whose audit, or events, say who made the request and from where.
+_KNOWN = ("submit", "moderate", "admin")
 
 
 class AccessRules:
@@ -81,7 +81,7 @@ def access_link(parts: AccessParts) -> Link:
     gate, limits, rules = parts.gate, parts.limits, parts.rules
 
     def link(route: Route, endpoint: Endpoint) -> Endpoint:
-        if route.scope in _AUDITED:
+        if route.scope in _KNOWN:
             endpoint = _as_principal(endpoint)
         variables = re.findall(r"{(\w+)}", route.path)
         board_at = variables.index("board") if "board" in variables else None
@@ -145,7 +145,7 @@ def access_link(parts: AccessParts) -> Link:
 
 
 def _as_principal(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that lets the audit know who makes the request, and from where."""
+    """Return an endpoint that lets audit and events know who makes the request, and from where."""
 
     async def acted(request: Request[Any, Any]) -> Answer | Prepared:
         with acting(request.principal.actor, _address(request)):

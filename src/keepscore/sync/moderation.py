@@ -32,6 +32,8 @@ class Moderation:
         player_id: str | None = None,
         game_id: str | None = None,
         event_ids: Sequence[str] | None = None,
+        build: str | None = None,
+        address: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         revise: bool = False,
@@ -39,7 +41,7 @@ class Moderation:
         cursor: str | None = None,
         idempotency_key: str | None = None,
     ) -> VoidReport:
-        """Let events no longer count: those of a player, a game or a time (from `since` up to `until`), or named as `writer-n`.
+        """Let events no longer count: of a player, game, build, address or time (`since` up to `until`), or named as `writer-n`.
 
         Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
         `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
@@ -52,6 +54,8 @@ class Moderation:
                 player_id=player_id,
                 game_id=game_id,
                 event_ids=event_ids,
+                build=build,
+                address=address,
                 since=since,
                 until=until,
                 revise=revise,

@@ -200,7 +200,8 @@ class Planner:
         n = self._counts[live.id] = self._counts.get(live.id, 0) + 1
         kind, amount, scope = meant
         of, extras = submission, (submission.segments, submission.game_id, submission.metadata if live is submission.live else None)
-        return made_event((live.id, self._writer, n, of.player, kind, amount, of.at, of.received, *extras, None, scope))
+        build = None if of.play is None else of.play.build
+        return made_event((live.id, self._writer, n, of.player, kind, amount, of.at, of.received, *extras, None, scope, build, of.address))
 
     def _targets(self, submission: Submission) -> tuple[Submission, list[_Target]]:
         """Return a submission as its board takes it now, and all boards on which it counts, its own first, with the rankings of each."""

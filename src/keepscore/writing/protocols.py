@@ -13,7 +13,7 @@ from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError
 from keepscore.writing.scopes import Submission
 
-__all__ = ["LedgerReturn", "PlayReader", "ProfileNotes", "SubmissionRules"]
+__all__ = ["LedgerReturn", "Origins", "PlayReader", "ProfileNotes", "SubmissionRules"]
 
 
 class LedgerReturn(Protocol):
@@ -24,6 +24,16 @@ class LedgerReturn(Protocol):
 
     async def forget_lost(self) -> None:
         """Forget what was recorded in a ledger that has turned out to be older."""
+
+
+class Origins(Protocol):
+    """Knows where submissions come from."""
+
+    def here(self) -> str | None:
+        """Return the mark of the address that the running request comes from, where it is known."""
+
+    def recorded(self, events: Iterable[Event]) -> None:
+        """Take note of where recorded events came from."""
 
 
 class PlayReader(Protocol):

@@ -59,6 +59,7 @@ class Recorder:
         self._retries = parts.retries
         self._rules = parts.rules
         self.queue = RequestQueue(parts.stores.engine.is_shared)
+        self._origins = parts.origins
         self.numbers = numbers
         self.under_way = UnderWay()
         self.engine_checks = engine_checks
@@ -208,6 +209,7 @@ class Recorder:
         self._retries.saved(answers)
         if not self._rules.remembers_nothing:
             self._rules.recorded(events)
+        self._origins.recorded(events)
         self.numbers.count(events)
         self.recorded += len(events)
         return seq

@@ -55,6 +55,8 @@ class Submission(msgspec.Struct, eq=False):
     play: Play | None = None
     #: What else of it counts once, as a rule of its board demands.
     once: Claim | None = None
+    #: The mark of the address that it came from, where it is known.
+    address: str | None = None
     #: Why it goes to the moderators; None: nobody doubts it.
     suspicion: Suspicion | None = None
     route: RankingRoute = NO_ROUTE

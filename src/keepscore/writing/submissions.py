@@ -9,14 +9,14 @@ from typing import Any
 from keepscore.domain.inputs import Entry
 from keepscore.domain.results.standings import BatchReceipt, Receipt, Rejection
 from keepscore.errors import InvalidField, KeepscoreError
-from keepscore.projection.stores import Stores
 from keepscore.storage.pace import Turns
 from keepscore.writing.batches import EntryTerms, check_entry, check_size, merged_answer, told_by
 from keepscore.writing.checks import SubmissionRequest, check_submission
 from keepscore.writing.dry_run import DryRunTerms, dry_run
 from keepscore.writing.groups import PendingRequest
-from keepscore.writing.idempotency import Retries, Unanswered, submission_claim
-from keepscore.writing.protocols import PlayReader, ProfileNotes, SubmissionRules
+from keepscore.writing.idempotency import Unanswered, submission_claim
+from keepscore.writing.parts import WriteParts
+from keepscore.writing.protocols import PlayReader, ProfileNotes
 from keepscore.writing.writer import Writer
 
 __all__ = ["Submissions"]
@@ -25,17 +25,16 @@ __all__ = ["Submissions"]
 class Submissions:
     """Takes the submissions of one process."""
 
-    def __init__(
-        self, stores: Stores, writer: Writer, retries: Retries, plays: PlayReader, rules: SubmissionRules, notes: ProfileNotes
-    ) -> None:
-        self._stores = stores
+    def __init__(self, parts: WriteParts, writer: Writer, plays: PlayReader, notes: ProfileNotes) -> None:
+        stores = self._stores = parts.stores
         self._catalog = stores.catalog
         self._clock = stores.clock
         self._writer = writer
-        self._retries = retries
+        self._retries = parts.retries
         self._plays = plays
-        self._rules = rules
         self._notes = notes
+        self._rules = parts.rules
+        self._origins = parts.origins
 
     async def submit(self, board: str, given: SubmissionRequest, key: str | None) -> Receipt:
         """Submit a score or an increment. When this returns, it is durable and in the rankings."""
@@ -43,6 +42,7 @@ class Submissions:
         claim = None if key is None else submission_claim(live.id, key, given.content())
         try:
             submission = check_submission(live, given, self._clock(), ranked=True)
+            submission.address = self._origins.here()
             if given.play_token is not None:
                 submission.play = self._plays.read(given.play_token, live.id, submission.player, submission.received)
         except KeepscoreError:
@@ -79,6 +79,7 @@ class Submissions:
             raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
         live = self._catalog[board]
         terms, is_ruled = EntryTerms(self._clock(), backfill, results, self._plays), live.limits is not None
+        address = self._origins.here()
         whole = PendingRequest([], [], None, results, True, self._writer.answer(), is_ruled=is_ruled)
         requests = [whole]
         turns = Turns()
@@ -89,6 +90,7 @@ class Submissions:
                 if isinstance(entry, KeepscoreError):
                     raise entry
                 submission = check_entry(live, entry, terms)
+                submission.address = address
                 if entry.idempotency_key is None:
                     whole.submissions.append((index, submission))
                 else:

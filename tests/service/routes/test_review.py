@@ -88,3 +88,18 @@ def test_moderators_see_and_decide_only_what_is_on_their_boards(tmp_path: Path) 
         assert client.post(f"{items['global']}/approve", json={"reason": "a"}, headers=own).status_code == 200
     finally:
         keyed.stop()
+
+
+def test_scores_are_voided_by_the_address_they_came_from(service: Service, tmp_path: Path) -> None:
+    for player in ("ann", "bob"):
+        service.submit("global", player, 50)
+    service.client.post("/v1/boards/global/scores", json={"player_id": "bob", "score": 500})
+    address = service.client.get("/v1/moderation/queue").json()["items"][0]["evidence"]["address"]
+    assert (address["accounts"], address["player_ids"]) == (1, ["ann"])
+    problem(service.client.post("/v1/moderation/void", json={"board": "global", "address": "home", "reason": "a"}), 422, "invalid-field")
+    tried = {"board": "global", "address": "127.0.0.1", "reason": "a farm", "dry_run": True}
+    assert service.client.post("/v1/moderation/void", json=tried).json()["events"] == 2
+    assert service.client.post("/v1/moderation/void", json={**tried, "address": "192.0.2.1"}).json()["events"] == 0
+    assert service.client.post("/v1/moderation/void", json={**tried, "build": "1.4"}).json()["events"] == 0
+    done = run("void", "global", "--address", "127.0.0.1", "--reason", "a farm", "--yes", "--url", service.url, cwd=tmp_path)
+    assert "2 events of 2 players no longer count" in done.stdout

@@ -56,7 +56,7 @@ class BoardEvidence(Result):
 
 
 class AddressEvidence(Result):
-    """Who else has sent scores to the board from the same address."""
+    """Who else has sent scores to the board from the same address, which is told by a mark of it."""
 
     address: str | None
     accounts: int

@@ -9,6 +9,8 @@ __all__ = ["ExpiredKeys", "Partitions"]
 
 #: Milliseconds for which refused attempts are remembered: a year, the longest window of the calendar.
 KEEP_ATTEMPTS_MS = 366 * 86_400_000
+#: Milliseconds for which it is known who has sent scores from an address: 90 days after the last one.
+KEEP_ADDRESSES_MS = 90 * 86_400_000
 #: Keys that are forgotten at a time.
 CHUNK_KEYS = 1000
 
@@ -25,7 +27,7 @@ class Partitions(Job):
 
 
 class ExpiredKeys(Job):
-    """Forgets idempotency keys older than the configuration wants, a week by default, ids of signed requests, and refused attempts."""
+    """Forgets idempotency keys older than the configuration wants, a week by default, and ids, attempts and addresses that are old."""
 
     name = "forget keys"
     every = 3600 * SECOND_MS
@@ -37,5 +39,7 @@ class ExpiredKeys(Job):
         while await self.parts.ledger.keys.forget_spent(now, CHUNK_KEYS) == CHUNK_KEYS:
             pass
         while await self.parts.ledger.attempts.forget(now - KEEP_ATTEMPTS_MS, CHUNK_KEYS) == CHUNK_KEYS:
+            pass
+        while await self.parts.ledger.addresses.forget(now - KEEP_ADDRESSES_MS, CHUNK_KEYS) == CHUNK_KEYS:
             pass
         return f"forgot {counted(forgotten, 'idempotency key')}" if forgotten else ""

@@ -26,6 +26,8 @@ class VoidBody(msgspec.Struct, forbid_unknown_fields=True):
     reason: Reason
     player_id: PlayerText | None = None
     game_id: TextField | None = None
+    build: TextField | None = None
+    address: str | None = None
     event_ids: list[str] | None = None
     since: Time | None = msgspec.field(default=None, name="from")
     until: Time | None = msgspec.field(default=None, name="to")
@@ -152,6 +154,8 @@ class ModerationRoutes:
             player_id=body.player_id,
             game_id=body.game_id,
             event_ids=body.event_ids,
+            build=body.build,
+            address=body.address,
             since=body.since,
             until=body.until,
             revise=body.revise,

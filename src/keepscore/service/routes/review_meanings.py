@@ -5,6 +5,8 @@ from __future__ import annotations
 __all__ = ["REVIEW_MEANINGS"]
 
 REVIEW_MEANINGS = {
+    "VoidBody.build": "Events of plays with this build of the game.",
+    "VoidBody.address": "Events that came from this IP address, or from the /64 network of an IPv6 address.",
     "quarantined": "`true`: the score is recorded, and is ranked only if a moderator approves it.",
     "queue_id": "Only in quarantine: what the score is known by in the queue.",
     "Receipt.reasons": "Only in quarantine: why.",
@@ -38,7 +40,7 @@ REVIEW_MEANINGS = {
     "BoardEvidence.first": "The score of the first.",
     "BoardEvidence.median": "The score of the player in the middle.",
     "BoardEvidence.last": "The score of the last.",
-    "AddressEvidence.address": "The address; null: not known.",
+    "AddressEvidence.address": "A mark of the address, the same for the same one; null: not known.",
     "AddressEvidence.accounts": "How many other players have sent scores from it.",
     "AddressEvidence.player_ids": "Up to 20 of them.",
 }

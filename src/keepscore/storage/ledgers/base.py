@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from keepscore.storage.ledgers.addresses import AddressStore
 from keepscore.storage.ledgers.archives import ArchiveStore
 from keepscore.storage.ledgers.attempts import AttemptStore
 from keepscore.storage.ledgers.audit import AuditLog
@@ -54,6 +55,8 @@ class Ledger(ABC):
     keys: KeyStore
     #: Refused submissions, where a rule counts them.
     attempts: AttemptStore
+    #: Who has sent scores from an address.
+    addresses: AddressStore
     #: Scores that moderators decide about.
     queue: QueueStore
     #: Who did what.

@@ -31,9 +31,9 @@ CHUNK_EVENTS = 10_000
 TRIES = 4
 
 #: The columns of events that may be left out, are JSON, or are the ledger's own.
-BOARD, WRITER, N, KIND, AT, RECEIVED, SEGMENTS, GAME, METADATA, SEQ, SCOPE = (
+BOARD, WRITER, N, KIND, AT, RECEIVED, SEGMENTS, GAME, METADATA, SEQ, SCOPE, BUILD, ADDRESS = (
     Event._fields.index(name)
-    for name in ("board", "writer", "n", "kind", "at", "received", "segments", "game_id", "metadata", "seq", "scope")
+    for name in ("board", "writer", "n", "kind", "at", "received", "segments", "game_id", "metadata", "seq", "scope", "build", "address")
 )
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -46,11 +46,12 @@ class PostgresEvents(PostgresRole, EventStore):
     async def append(
         self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes], queued: Sequence[Queued] = ()
     ) -> int:
-        columns = _event_columns(events)
+        *columns, builds, addresses = _event_columns(events)
         claimed = [list(column) for column in zip(*claims, strict=True)] or [[] for _ in Claim._fields]
         own = set(claims)
         earlier = {claim: answer for claim, answer in answers.items() if claim not in own}
-        arguments = [*columns, *claimed, [answers.get(claim) for claim in claims], *answer_columns(earlier), queue_argument(queued)]
+        more = *answer_columns(earlier), queue_argument(queued), builds, addresses
+        arguments = [*columns, *claimed, [answers.get(claim) for claim in claims], *more]
 
         async def work(connection: Any) -> int:
             self._connections.check_confirmed()
@@ -142,10 +143,10 @@ def _event_columns(events: Sequence[Event]) -> list[list[Any]]:
     numbers = columns[N]
     if len(columns[BOARD]) == len(columns[WRITER]) == 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         del numbers[1:]
-    for place in (SEGMENTS, GAME, METADATA, SCOPE):
+    for place in (SEGMENTS, GAME, METADATA, SCOPE, BUILD, ADDRESS):
         if all(value is None for value in columns[place]):
             columns[place] = []
-        elif place != GAME:
+        elif place not in (GAME, BUILD, ADDRESS):
             columns[place] = [None if value is None else _encode(value).decode() for value in columns[place]]
     # The ledger numbers them.
     del columns[SEQ]

@@ -195,4 +195,5 @@ def _event(row: tuple[Any, ...]) -> Event:
 
 def _row(event: Event, seq: int) -> tuple[Any, ...]:
     scope = None if event[12] is None else _encode(event[12])
-    return (*event[:8], event[8] and _encode(event[8]), event[9], None if event[10] is None else _encode(event[10]), seq, scope)
+    metadata = None if event[10] is None else _encode(event[10])
+    return (*event[:8], event[8] and _encode(event[8]), event[9], metadata, seq, scope, event[13], event[14])

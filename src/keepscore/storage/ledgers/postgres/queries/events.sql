@@ -35,13 +35,14 @@ WITH numbered AS MATERIALIZED (
                                               is_held boolean, reasons text, events text)
     WHERE NOT EXISTS (SELECT FROM known)
 ), recorded AS (
-    INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, scope, seq)
+    INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, scope, build, address, seq)
     SELECT COALESCE(board, ($1::int[])[1]), COALESCE(writer, ($2::int[])[1]), COALESCE(n, ($3::bigint[])[1] + place - 1), player,
            COALESCE(kind, ($5::text[])[1]), amount, COALESCE(at, received, ($8::bigint[])[1]), COALESCE(received, ($8::bigint[])[1]),
-           segments::jsonb, game_id, metadata::json, scope::jsonb, (SELECT seq FROM numbered)
+           segments::jsonb, game_id, metadata::json, scope::jsonb, build, address, (SELECT seq FROM numbered)
     FROM unnest($1::int[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[],
-                $10::text[], $11::text[], $12::text[])
-         WITH ORDINALITY AS e (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, scope, place)
+                $10::text[], $11::text[], $12::text[], $23::text[], $24::text[])
+         WITH ORDINALITY AS e (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, scope, build, address,
+                               place)
     WHERE NOT EXISTS (SELECT FROM known)
     RETURNING board, writer, n
 ), moved AS (
@@ -62,12 +63,12 @@ CROSS JOIN LATERAL (SELECT seq FROM events WHERE board = $1 AND writer = p.write
 
 -- name: events_of_writer
 -- A writer's events on a board behind a position.
-SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope, build, address
 FROM events WHERE board = $1 AND writer = $2 AND n > $3 ORDER BY n LIMIT $4;
 
 -- name: events_of_players
 -- The events of some players on a board.
-SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope, build, address
 FROM events WHERE board = $1 AND player = ANY ($2::text[]) ORDER BY writer, n;
 
 -- name: positions

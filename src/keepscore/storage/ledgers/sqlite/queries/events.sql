@@ -2,13 +2,13 @@
 
 -- name: append_event
 -- Record one event.
-INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope, build, address)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: restore_event
 -- Record one event, unless it is recorded already.
-INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope, build, address)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- name: next_seq
 -- Take some numbers for groups of events; the answer is the last of them.
@@ -20,12 +20,12 @@ SELECT COALESCE(seq, 0) FROM events WHERE board = ? AND writer = ? AND n <= ? OR
 
 -- name: events_of_writer
 -- A writer's events on a board behind a position.
-SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope, build, address
 FROM events WHERE board = ? AND writer = ? AND n > ? ORDER BY n LIMIT ?;
 
 -- name: event
 -- One event.
-SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope
+SELECT board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, seq, scope, build, address
 FROM events WHERE board = ? AND writer = ? AND n = ?;
 
 -- name: next_writer
