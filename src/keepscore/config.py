@@ -17,7 +17,7 @@ from keepscore.access.rates import rate_of
 from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.durations import duration_ms
-from keepscore.domain.friends import FRIEND_MODES
+from keepscore.domain.friends import FRIEND_MODES, MAX_FRIENDS
 from keepscore.errors import ConfigError, InvalidBoard
 
 __all__ = ["SETTINGS", "Setting", "Settings", "boards_from_file", "load_settings"]
@@ -138,6 +138,9 @@ SETTINGS: dict[str, Setting] = {
     "limits.segment_values": Setting(
         int, DEFAULT_CAPS.segment_values, "how many values a segment may have in one window of a board; each has its own ranking", COUNT
     ),
+    "limits.groups": Setting(int, DEFAULT_CAPS.groups, "how many private groups there may be", COUNT),
+    "limits.group_members": Setting(int, DEFAULT_CAPS.group_members, "how many members a group may have", "1 to 5000"),
+    "limits.player_groups": Setting(int, DEFAULT_CAPS.player_groups, "how many groups a player may be in", "1 to 5000"),
 }
 
 
@@ -153,6 +156,8 @@ RANGES = {
     "server.max_connections": (64, 1_000_000),
     "server.max_connections_per_address": (0, 1_000_000),
     "server.cache_bytes": (0, 1 << 40),
+    "limits.group_members": (1, MAX_FRIENDS),
+    "limits.player_groups": (1, MAX_FRIENDS),
 }
 #: Settings that are durations: the shortest and the longest, in milliseconds.
 DURATIONS = {
@@ -248,7 +253,7 @@ def load_settings(
         friends=values["players.friends"],
         rates={subject: values[f"limits.{subject}"] for subject in ("key", "player", "address", "board")},
         units={cost: values[f"limits.{cost}"] for cost in ("light", "normal", "heavy")},
-        caps=Caps(values["limits.boards"], values["limits.segment_values"]),
+        caps=Caps(**{name: values[f"limits.{name}"] for name in Caps._fields}),
         boards=boards,
     )
 

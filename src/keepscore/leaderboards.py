@@ -26,6 +26,7 @@ from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifetime import Connect, Lifetime, OpenedByCall
 from keepscore.players.friends import Friends
+from keepscore.players.groups import Groups
 from keepscore.players.profiles import Players
 from keepscore.reading.among import ViewRequest
 from keepscore.reading.history import History
@@ -47,8 +48,9 @@ def now_ms() -> int:
 class Leaderboards:
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
-    Methods here submit and read scores. `history` looks back, `players` has names and profiles, `friends` has lists of friends, `admin`
-    manages whole boards, `keys` manages the API keys of a service, `moderation` has what moderators decide, and `audit` who did what.
+    Methods here submit and read scores. `history` looks back, `players` has names and profiles, `friends` has lists of friends, `groups`
+    has private groups, `admin` manages whole boards, `keys` manages the API keys of a service, `moderation` has what moderators decide,
+    and `audit` who did what.
 
     >>> import asyncio
     >>> async def main():
@@ -68,6 +70,8 @@ class Leaderboards:
         self.players = cast("Players", OpenedByCall(self._opened, "players", Players))
         #: Who is whose friend, and how players stand among friends.
         self.friends = cast("Friends", OpenedByCall(self._opened, "friends", Friends))
+        #: Private groups that players join with a code.
+        self.groups = cast("Groups", OpenedByCall(self._opened, "groups", Groups))
         #: What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper.
         self.admin = cast("Administration", OpenedByCall(self._opened, "admin", Administration))
         #: API keys: create, list, revoke and rotate them, and sign player tokens.

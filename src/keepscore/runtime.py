@@ -39,6 +39,7 @@ from keepscore.lifecycle.relearning import Relearning
 from keepscore.lifecycle.vitals import VitalSigns
 from keepscore.players.friends import FriendLists, Friends
 from keepscore.players.friendships import KnownFriendships
+from keepscore.players.groups import Groups
 from keepscore.players.notes import Notes
 from keepscore.players.profiles import Players
 from keepscore.players.screens import Screens
@@ -152,6 +153,7 @@ class Runtime:
     admin: Administration
     players: Players
     friends: Friends
+    groups: Groups
     screens: Screens
     review: Review
     moderation: Moderation
@@ -313,6 +315,7 @@ async def build_runtime(
         keeper=keeper,
         admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
         friends=Friends(friend_lists, reader, among),
+        groups=Groups(stores, claims, settings.caps, reader, among),
         screens=Screens(friend_lists, among),
         review=review,
         players=players,

@@ -19,6 +19,7 @@ from keepscore.cli import (
     exports,
     files,
     friends,
+    groups,
     history,
     keeper,
     keys,
@@ -99,6 +100,7 @@ app.add_typer(boards.app, name="boards")
 app.add_typer(scores.app)
 app.add_typer(rankings.app)
 app.add_typer(friends.app, name="friends")
+app.add_typer(groups.app, name="groups")
 app.command()(friends.view)
 app.add_typer(verification.app)
 app.add_typer(history.app)

@@ -28,11 +28,11 @@ from keepscore.cli.rankings import print_standings
 from keepscore.domain.nouns import counted
 from keepscore.domain.results.friends import FriendList, FriendsBoard, FriendStanding
 
-__all__ = ["app", "print_among", "view"]
+__all__ = ["FriendLimit", "app", "print_among", "view"]
 
-app = typer.Typer(help="Show and change players' friends, and rank players among friends.", no_args_is_help=True)
+app = typer.Typer(help="Friends: change lists, and rank players among them.", no_args_is_help=True)
 
-FriendArguments = Annotated[list[str], typer.Argument(metavar="FRIEND...", help="Ids of the friends.")]
+FriendArguments = Annotated[list[str], typer.Argument(metavar="FRIEND", help="Ids of the friends.")]
 FriendLimit = Annotated[int | None, typer.Option("--limit", metavar="N", help="Number of players to show. Default: all.")]
 
 
@@ -135,7 +135,7 @@ def view(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Show what a player sees of a board: the top, those around, and friends."""
+    """Show the top, a player, those around, and friends."""
     with reach(url, config) as boards:
         answer = boards.view(board, player, top=top, around=around, friends=friends, windows=window, segment=segment, rank=rank)
     if json:

@@ -115,6 +115,7 @@ NUMERIC = {
     "bad",
     "here",
     "global rank",
+    "members",
     "recorded",
     "behind",
 }

@@ -11,6 +11,7 @@ from keepscore.client.audit import Audit
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.friends import Friends
+from keepscore.client.groups import Groups
 from keepscore.client.keys import Keys
 from keepscore.client.moderation import Moderation
 from keepscore.client.namespaces import Administration, History, Players
@@ -73,6 +74,11 @@ class Client(Sender):
     def friends(self) -> Friends:
         """Who is whose friend, and how players stand among friends."""
         return Friends(self._call)
+
+    @property
+    def groups(self) -> Groups:
+        """Private groups that players join with a code."""
+        return Groups(self._call)
 
     @property
     def admin(self) -> Administration:

@@ -14,6 +14,7 @@ from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.sync_audit import SyncAudit
 from keepscore.client.sync_friends import SyncFriends
+from keepscore.client.sync_groups import SyncGroups
 from keepscore.client.sync_keys import SyncKeys
 from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
@@ -76,6 +77,11 @@ class SyncClient(SyncSender):
     def friends(self) -> SyncFriends:
         """Who is whose friend, and how players stand among friends."""
         return SyncFriends(self._call)
+
+    @property
+    def groups(self) -> SyncGroups:
+        """Private groups that players join with a code."""
+        return SyncGroups(self._call)
 
     @property
     def admin(self) -> SyncAdministration:

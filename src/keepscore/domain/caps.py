@@ -8,10 +8,13 @@ __all__ = ["DEFAULT_CAPS", "Caps"]
 
 
 class Caps(NamedTuple):
-    """The most boards, and values of one segment in one window of a board."""
+    """The most boards, values of one segment in one window of a board, groups, members of a group, and groups of a player."""
 
     boards: int = 10_000
     segment_values: int = 10_000
+    groups: int = 1_000_000
+    group_members: int = 500
+    player_groups: int = 100
 
 
 #: Where nobody says otherwise.

@@ -25,6 +25,8 @@
     │   ├── UnknownWindow
     │   ├── UnknownSegment
     │   ├── UnknownPlayer
+    │   ├── UnknownGroup
+    │   ├── UnknownInvite           an invite code
     │   ├── UnknownKey              an API key
     │   ├── UnknownQueueItem        a score that moderators decide about
     │   ├── UnknownSnapshot
@@ -137,6 +139,8 @@ from keepscore.errors.conflict import (
 from keepscore.errors.not_found import (
     NotKept,
     UnknownBoard,
+    UnknownGroup,
+    UnknownInvite,
     UnknownKey,
     UnknownPlayer,
     UnknownQueueItem,
@@ -223,6 +227,8 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "UnknownBoard",
+    "UnknownGroup",
+    "UnknownInvite",
     "UnknownKey",
     "UnknownPlayer",
     "UnknownQueueItem",

@@ -9,6 +9,8 @@ from keepscore.errors.base import NotFound
 __all__ = [
     "NotKept",
     "UnknownBoard",
+    "UnknownGroup",
+    "UnknownInvite",
     "UnknownKey",
     "UnknownPlayer",
     "UnknownQueueItem",
@@ -39,6 +41,14 @@ class UnknownPlayer(NotFound):
         super().__init__(message)
         #: The moment up to which that is known, if later scores may be missing.
         self.as_of = as_of
+
+
+class UnknownGroup(NotFound):
+    """There is no such group."""
+
+
+class UnknownInvite(NotFound):
+    """No group has that invite code."""
 
 
 class UnknownKey(NotFound):

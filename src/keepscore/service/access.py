@@ -226,7 +226,10 @@ def boards_named(definition: dict[str, Any]) -> list[str]:
 def _players_in(route: Route) -> Callable[[Any], Iterator[str]]:
     if route.body is BatchBody:
         return _players_of_batch
-    if "player_id" not in getattr(route.body, "__struct_fields__", ()):
+    fields = getattr(route.body, "__struct_fields__", ())
+    if "owner" in fields:
+        return lambda body: iter((str(body.owner),))
+    if "player_id" not in fields:
         raise TypeError(
             f"{route.method} {route.path} is for player tokens, and its body names no player_id: say in service/access.py whose it is"
         )

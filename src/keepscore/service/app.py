@@ -21,6 +21,7 @@ from keepscore.service.routes.board_table import board_routes
 from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
 from keepscore.service.routes.friends import FriendRoutes
+from keepscore.service.routes.groups import GroupRoutes
 from keepscore.service.routes.history import PastApi
 from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
@@ -81,7 +82,7 @@ def make_app(
     metrics = MetricsApi(leaderboards, shares or Shares())
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
-        *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), ReviewRoutes(leaderboards)),
+        *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
         *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )

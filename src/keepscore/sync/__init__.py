@@ -32,6 +32,7 @@ from keepscore.loop_thread import LoopThread
 from keepscore.sync.admin import Administration
 from keepscore.sync.audit import Audit
 from keepscore.sync.friends import Friends
+from keepscore.sync.groups import Groups
 from keepscore.sync.history import History
 from keepscore.sync.keys import Keys
 from keepscore.sync.moderation import Moderation
@@ -55,6 +56,7 @@ class Leaderboards:
         self.history = History(self)
         self.players = Players(self)
         self.friends = Friends(self)
+        self.groups = Groups(self)
         self.admin = Administration(self)
         self.keys = Keys(self)
         self.moderation = Moderation(self)

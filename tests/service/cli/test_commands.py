@@ -20,7 +20,8 @@ COMMANDS = [
     ),
     *([name] for name in ("windows", "snapshots", "history", "as-of", "events", "export-events")),
     *([name] for name in ("migrate", "keeper", "revise", "reset")),
-    *([name] for name in ("friends", "view")),
+    *([name] for name in ("friends", "groups", "view")),
+    *(["groups", name] for name in ("create", "show", "list", "join", "leave", "rotate", "delete", "rank")),
     *(["friends", name] for name in ("show", "set", "add", "remove", "rank")),
     *(["keeper", name] for name in ("status", "run-once")),
     *(["boards", name] for name in ("list", "show", "apply", "delete")),
@@ -91,7 +92,7 @@ def test_every_command_explains_itself(tmp_path: Path, command: list[str]) -> No
     assert "Usage: keepscore" in done.stdout
     assert len(done.stdout.splitlines()) > 5
     # In the list of commands, a sentence that does not fit ends with dots.
-    assert "..." not in done.stdout.replace("[ARGS]...", "")
+    assert "..." not in done.stdout.replace("[ARGS]...", "").replace("{FRIEND}...", "")
 
 
 def test_help_is_printed_as_it_is_written(tmp_path: Path) -> None:

@@ -179,6 +179,10 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
             if "{key_id}" in path:
                 examples["key_id"] = service.client.post("/v1/keys", json={"name": "another", "scope": "read"}).json()["id"]
+            if "{group_id}" in path or path == "/v1/groups/join":
+                group = service.client.post("/v1/groups", json={"name": "Lunch", "owner": "bruno"}).json()
+                examples["group_id"] = group["group_id"]
+                body = {**body, "invite_code": group["invite_code"]} if path == "/v1/groups/join" else body
             if "{void_id}" in path:
                 wrong = {"board": "global", "player_id": "bruno", "reason": "a bot"}
                 service.client.post("/v1/boards/global/scores", json={"player_id": "bruno", "score": 1300})

@@ -15,9 +15,20 @@ import pytest
 
 from keepscore import Entry, KeepscoreError, Leaderboards, errors, sync
 from keepscore.access.keys import Keys
-from keepscore.client import Client, SyncClient, namespaces, sync_audit, sync_friends, sync_keys, sync_moderation, sync_namespaces
+from keepscore.client import (
+    Client,
+    SyncClient,
+    namespaces,
+    sync_audit,
+    sync_friends,
+    sync_groups,
+    sync_keys,
+    sync_moderation,
+    sync_namespaces,
+)
 from keepscore.client import audit as client_audit
 from keepscore.client import friends as client_friends
+from keepscore.client import groups as client_groups
 from keepscore.client import keys as client_keys
 from keepscore.client import moderation as client_moderation
 from keepscore.client.batches import BatchCall
@@ -29,6 +40,7 @@ from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.moderation import Moderation
 from keepscore.lifecycle.administration import Administration
 from keepscore.players.friends import Friends
+from keepscore.players.groups import Groups
 from keepscore.players.profiles import Players
 from keepscore.reading.history import History
 from keepscore.service.http.problems import problem_of
@@ -48,7 +60,7 @@ def public(cls: type) -> dict[str, Any]:
 def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
     """All calls of a client, those of its namespaces included, by what a program writes."""
     found = public(client)
-    for name in ("history", "players", "friends", "admin", "keys", "moderation", "audit"):
+    for name in ("history", "players", "friends", "groups", "admin", "keys", "moderation", "audit"):
         namespace = inspect.getattr_static(client, name)
         found |= {f"{name}.{method}": function for method, function in public(get_type_hints(namespace.fget)["return"]).items()}
     return found
@@ -61,6 +73,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (History, namespaces.History),
         (Players, namespaces.Players),
         (Friends, client_friends.Friends),
+        (Groups, client_groups.Groups),
         (Administration, namespaces.Administration),
         (Keys, client_keys.Keys),
         (Moderation, client_moderation.Moderation),
@@ -69,6 +82,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (sync.History, sync_namespaces.SyncHistory),
         (sync.Players, sync_namespaces.SyncPlayers),
         (sync.Friends, sync_friends.SyncFriends),
+        (sync.Groups, sync_groups.SyncGroups),
         (sync.Administration, sync_namespaces.SyncAdministration),
         (sync.Keys, sync_keys.SyncKeys),
         (sync.Moderation, sync_moderation.SyncModeration),

@@ -122,6 +122,8 @@ PATHS: dict[str, dict[str, Any]] = {
     "board": _BOARD,
     "player_id": {"type": "string", **TEXT},
     "friend_id": {"type": "string", **TEXT},
+    "member_id": {"type": "string", **TEXT},
+    "group_id": {"type": "string", "minLength": 1},
     "rank": {"type": "integer", "minimum": 1, "maximum": MAX_RANK},
     "window": {"type": "string", "enum": _WINDOWS},
     "window_id": {"type": "string", "minLength": 1},

@@ -17,6 +17,7 @@ from keepscore.storage.ledgers.checkpoints import CheckpointStore
 from keepscore.storage.ledgers.claims import ClaimStore
 from keepscore.storage.ledgers.events import EventStore
 from keepscore.storage.ledgers.friends import FriendStore
+from keepscore.storage.ledgers.groups import GroupStore
 from keepscore.storage.ledgers.identity import Identity
 from keepscore.storage.ledgers.keys import KeyStore
 from keepscore.storage.ledgers.leadership import Leadership
@@ -51,6 +52,8 @@ class Ledger(ABC):
     players: PlayerStore
     #: Who is whose friend.
     friends: FriendStore
+    #: Private groups.
+    groups: GroupStore
     #: API keys, and request ids that are spent.
     keys: KeyStore
     #: Refused submissions, where a rule counts them.

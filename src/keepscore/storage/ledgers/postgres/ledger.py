@@ -14,6 +14,7 @@ from keepscore.storage.ledgers.postgres.claims import PostgresClaims
 from keepscore.storage.ledgers.postgres.connections import LONG_CALL_DEADLINES, OLDEST_VERSION, Connections
 from keepscore.storage.ledgers.postgres.events import PostgresEvents
 from keepscore.storage.ledgers.postgres.friends import PostgresFriends
+from keepscore.storage.ledgers.postgres.groups import PostgresGroups
 from keepscore.storage.ledgers.postgres.keys import PostgresKeys
 from keepscore.storage.ledgers.postgres.leadership import PostgresLeadership
 from keepscore.storage.ledgers.postgres.marks import PostgresMarks
@@ -48,6 +49,7 @@ class PostgresLedger(Ledger):
         self.retention = PostgresRetention(connections)
         self.players = PostgresPlayers(connections, claims)
         self.friends = PostgresFriends(connections)
+        self.groups = PostgresGroups(connections, claims)
         self.keys = PostgresKeys(connections, audit)
         self.attempts = PostgresAttempts(connections)
         self.addresses = PostgresAddresses(connections)

@@ -17,6 +17,7 @@ from keepscore.storage.ledgers.sqlite.claims import SqliteClaims
 from keepscore.storage.ledgers.sqlite.connections import SqliteConnections
 from keepscore.storage.ledgers.sqlite.events import SqliteEvents
 from keepscore.storage.ledgers.sqlite.friends import SqliteFriends
+from keepscore.storage.ledgers.sqlite.groups import SqliteGroups
 from keepscore.storage.ledgers.sqlite.keys import SqliteKeys
 from keepscore.storage.ledgers.sqlite.leadership import SqliteLeadership
 from keepscore.storage.ledgers.sqlite.marks import SqliteMarks
@@ -52,6 +53,7 @@ class SqliteLedger(Ledger):
         self.retention = SqliteRetention(connections)
         self.players = SqlitePlayers(connections, claims)
         self.friends = SqliteFriends(connections)
+        self.groups = SqliteGroups(connections, claims)
         self.keys = SqliteKeys(connections, audit)
         self.attempts = SqliteAttempts(connections)
         self.addresses = SqliteAddresses(connections)
