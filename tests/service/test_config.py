@@ -32,6 +32,7 @@ COMMANDS = [
 COMMANDS += ["import", "export", "migrate", "events", "version", "keeper", "keeper status", "keeper run-once", "revise"]
 COMMANDS += ["windows", "snapshots", "history", "as-of", "export-events", "reset"]
 COMMANDS += ["keys create", "keys list", "keys revoke", "keys rotate", "remove", "void", "voids", "undo", "audit list", "audit verify"]
+COMMANDS += ["players show", "players set", "players import", "queue list", "queue approve", "queue reject"]
 COMMANDS += [f"groups {name}" for name in ("create", "show", "list", "join", "leave", "rotate", "delete", "rank")]
 COMMANDS += ["friends show", "friends set", "friends add", "friends remove", "friends rank", "view"]
 
@@ -122,7 +123,7 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_no_command_is_left_out(tmp_path: Path) -> None:
-    groups = ["", "boards", "keeper", "keys", "audit", "friends", "groups"]
+    groups = ["", "boards", "keeper", "keys", "audit", "friends", "groups", "players", "queue"]
     shown = {group: run(*group.split(), "--help", cwd=tmp_path).stdout for group in groups}
     names = {group: re.findall(r"^  ([a-z-]+) ", text.partition("Commands:")[2], re.MULTILINE) for group, text in shown.items()}
     found = {f"{group} {name}".strip() for group, own in names.items() for name in own}
