@@ -20,6 +20,7 @@ NAMESPACES = {
     "players": ("Players", Path("src/keepscore/players/profiles.py")),
     "friends": ("Friends", Path("src/keepscore/players/friends.py")),
     "groups": ("Groups", Path("src/keepscore/players/groups.py")),
+    "matches": ("Matches", Path("src/keepscore/players/matches.py")),
     "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
     "keys": ("Keys", Path("src/keepscore/access/keys.py")),
     "moderation": ("Moderation", Path("src/keepscore/fairplay/moderation.py")),
@@ -35,7 +36,7 @@ CLIENT = Path("src/keepscore/client")
 #: Modules of the client that are made from others.
 TWINS = {
     CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py"
-    for name in ("sending", "namespaces", "keys", "friends", "groups", "moderation", "audit", "client")
+    for name in ("sending", "namespaces", "keys", "friends", "groups", "matches", "moderation", "audit", "client")
 }
 #: What the text of a module becomes in its twin.
 BLOCKING = {
@@ -45,8 +46,8 @@ BLOCKING = {
     r"\ba(close|iter_bytes)\b": r"\1",
     r"\bAsyncClient\b": "Client",
     r"\basyncio\b": "time",
-    r"\bclient\.(sending|namespaces|keys|friends|groups|moderation|audit)\b": r"client.sync_\1",
-    r"(?<!\.)\b(Sender|Send|Client|History|Players|Friends|Groups|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
+    r"\bclient\.(sending|namespaces|keys|friends|groups|matches|moderation|audit)\b": r"client.sync_\1",
+    r"(?<!\.)\b(Sender|Send|Client|History|Players|Friends|Groups|Matches|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
     r"\ban async context\b": "a context",
 }
 
@@ -66,6 +67,7 @@ from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStand
 from keepscore.domain.results.audit import AuditCheck, AuditPage
 from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, PlayerGroup
+from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.review import QueueItem, QueuePage
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments

@@ -27,6 +27,7 @@ from keepscore.lifecycle.administration import Administration
 from keepscore.lifetime import Connect, Lifetime, OpenedByCall
 from keepscore.players.friends import Friends
 from keepscore.players.groups import Groups
+from keepscore.players.matches import Matches
 from keepscore.players.profiles import Players
 from keepscore.reading.among import ViewRequest
 from keepscore.reading.history import History
@@ -49,8 +50,8 @@ class Leaderboards:
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
     Methods here submit and read scores. `history` looks back, `players` has names and profiles, `friends` has lists of friends, `groups`
-    has private groups, `admin` manages whole boards, `keys` manages the API keys of a service, `moderation` has what moderators decide,
-    and `audit` who did what.
+    has private groups, `matches` records matches, `admin` manages whole boards, `keys` manages the API keys of a service, `moderation` has
+    what moderators decide, and `audit` who did what.
 
     >>> import asyncio
     >>> async def main():
@@ -72,6 +73,8 @@ class Leaderboards:
         self.friends = cast("Friends", OpenedByCall(self._opened, "friends", Friends))
         #: Private groups that players join with a code.
         self.groups = cast("Groups", OpenedByCall(self._opened, "groups", Groups))
+        #: Matches on boards with a rating: record one, and look back at those of a player.
+        self.matches = cast("Matches", OpenedByCall(self._opened, "matches", Matches))
         #: What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper.
         self.admin = cast("Administration", OpenedByCall(self._opened, "admin", Administration))
         #: API keys: create, list, revoke and rotate them, and sign player tokens.

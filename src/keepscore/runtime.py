@@ -40,6 +40,7 @@ from keepscore.lifecycle.vitals import VitalSigns
 from keepscore.players.friends import FriendLists, Friends
 from keepscore.players.friendships import KnownFriendships
 from keepscore.players.groups import Groups
+from keepscore.players.matches import Matches
 from keepscore.players.notes import Notes
 from keepscore.players.profiles import Players
 from keepscore.players.screens import Screens
@@ -156,6 +157,7 @@ class Runtime:
     groups: Groups
     screens: Screens
     review: Review
+    matches: Matches
     moderation: Moderation
     audit: Audit
     readiness: Readiness
@@ -317,6 +319,7 @@ async def build_runtime(
         friends=Friends(friend_lists, reader, among),
         groups=Groups(stores, claims, settings.caps, reader, among),
         screens=Screens(friend_lists, among),
+        matches=Matches(stores, writer, retries),
         review=review,
         players=players,
         moderation=Moderation(voids, review, addresses, claims),

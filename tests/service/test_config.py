@@ -35,6 +35,7 @@ COMMANDS += ["keys create", "keys list", "keys revoke", "keys rotate", "remove",
 COMMANDS += ["players show", "players set", "players import", "queue list", "queue approve", "queue reject"]
 COMMANDS += [f"groups {name}" for name in ("create", "show", "list", "join", "leave", "rotate", "delete", "rank")]
 COMMANDS += ["friends show", "friends set", "friends add", "friends remove", "friends rank", "view"]
+COMMANDS += ["match record", "match list", "match versus", "match ratings"]
 
 
 def configured(directory: Path, text: str) -> str:
@@ -123,7 +124,7 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_no_command_is_left_out(tmp_path: Path) -> None:
-    groups = ["", "boards", "keeper", "keys", "audit", "friends", "groups", "players", "queue"]
+    groups = ["", "boards", "keeper", "keys", "audit", "friends", "match", "groups", "players", "queue"]
     shown = {group: run(*group.split(), "--help", cwd=tmp_path).stdout for group in groups}
     names = {group: re.findall(r"^  ([a-z-]+) ", text.partition("Commands:")[2], re.MULTILINE) for group, text in shown.items()}
     found = {f"{group} {name}".strip() for group, own in names.items() for name in own}

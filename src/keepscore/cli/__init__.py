@@ -24,6 +24,7 @@ from keepscore.cli import (
     keeper,
     keys,
     ledgers,
+    matches,
     moderation,
     players,
     rankings,
@@ -113,6 +114,7 @@ app.add_typer(resets.app)
 app.add_typer(moderation.app)
 app.add_typer(review.app, name="queue")
 app.add_typer(players.app, name="players")
+app.add_typer(matches.app, name="match")
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")
 

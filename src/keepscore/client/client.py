@@ -13,6 +13,7 @@ from keepscore.client.calls import Call, RequestKey, change, decoder, read, reas
 from keepscore.client.friends import Friends
 from keepscore.client.groups import Groups
 from keepscore.client.keys import Keys
+from keepscore.client.matches import Matches
 from keepscore.client.moderation import Moderation
 from keepscore.client.namespaces import Administration, History, Players
 from keepscore.client.sending import Sender
@@ -79,6 +80,11 @@ class Client(Sender):
     def groups(self) -> Groups:
         """Private groups that players join with a code."""
         return Groups(self._call)
+
+    @property
+    def matches(self) -> Matches:
+        """What was played on boards with a rating: record a match, and look back at those of a player."""
+        return Matches(self._call)
 
     @property
     def admin(self) -> Administration:

@@ -16,6 +16,7 @@ from keepscore.client.sync_audit import SyncAudit
 from keepscore.client.sync_friends import SyncFriends
 from keepscore.client.sync_groups import SyncGroups
 from keepscore.client.sync_keys import SyncKeys
+from keepscore.client.sync_matches import SyncMatches
 from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
 from keepscore.client.sync_sending import SyncSender
@@ -82,6 +83,11 @@ class SyncClient(SyncSender):
     def groups(self) -> SyncGroups:
         """Private groups that players join with a code."""
         return SyncGroups(self._call)
+
+    @property
+    def matches(self) -> SyncMatches:
+        """What was played on boards with a rating: record a match, and look back at those of a player."""
+        return SyncMatches(self._call)
 
     @property
     def admin(self) -> SyncAdministration:

@@ -12,9 +12,11 @@ __all__ = [
     "DECAY_FIELDS",
     "FIELDS",
     "INACTIVITY_FIELDS",
+    "K_FIELDS",
     "NAME_PATTERN",
     "PATTERNS",
     "RATE_PATTERN",
+    "RATING_FIELDS",
     "ROLLUP_FIELDS",
     "RULE_FIELDS",
     "SEGMENT_PATTERN",
@@ -69,6 +71,7 @@ BOUNDS = {
     "Board.keep_top": FieldBounds(1, 10**12),
     "Window.archive": FieldBounds(0, 100_000_000),
     "Rollup.of": FieldBounds(1, 16),
+    "Rating.k": FieldBounds(1, 16),
     "Rules.require": FieldBounds(0, 1),
     "Rules.builds": FieldBounds(0, 64),
 }
@@ -128,6 +131,8 @@ FIELDS: dict[str, str] = {
     "movement": "what `rank_change` in lists compares with: the ranks some time ago, such as `1d`, or those of the `previous_window`",
     "inactivity": "what players lose when they stop playing, such as `{after = '14d', lose = 25, every = '7d', floor = 1000}`",
     "rollup": "the boards that this one is made from, such as `{of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}`",
+    "rating": "how matches change the ratings that the board ranks, such as `{system = 'elo', k = 32, initial = 1000}`; such a board takes "
+    "matches and no scores, and its operator is `sum`",
     "rules": "what submissions must keep to, or they are refused or put in quarantine, such as `{max_submissions = {daily = 10}}`",
     "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
     "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
@@ -192,6 +197,21 @@ RULE_FIELDS: dict[str, str] = {
     "rule, such as `{max_increase = 'quarantine'}`",
 }
 
+#: What each field of a rating means.
+RATING_FIELDS: dict[str, str] = {
+    "system": "how ratings are worked out: `elo`",
+    "k": "how much a match can change a rating, such as `32`; or steps, of which the first that fits counts, such as "
+    "`[{games = 30, k = 40}, {below = 2400, k = 20}, {k = 10}]`",
+    "initial": "the rating that a player starts from in each window",
+}
+
+#: What each field of a step of K means.
+K_FIELDS: dict[str, str] = {
+    "k": "the K of these players, more than 0",
+    "below": "it is for players with a rating below this",
+    "games": "it is for players who have had fewer matches than this",
+}
+
 #: The fields of every table of a definition, by the name of its struct.
 TABLES = {
     "Board": FIELDS,
@@ -200,6 +220,8 @@ TABLES = {
     "Inactivity": INACTIVITY_FIELDS,
     "Rollup": ROLLUP_FIELDS,
     "Rules": RULE_FIELDS,
+    "Rating": RATING_FIELDS,
+    "KStep": K_FIELDS,
 }
 
 #: The type of each field that is not a choice, as `check_type` names it.

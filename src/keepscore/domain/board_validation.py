@@ -28,6 +28,7 @@ from keepscore.domain.board_fields import BOUNDS, CHOICES, FIELDS, NAME_PATTERN,
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity, inactivity_from
+from keepscore.domain.ratings.definition import Rating, rating_from
 from keepscore.domain.rollups import Rollup, rollup_from
 from keepscore.domain.rules import Rules, rules_from
 from keepscore.errors import InvalidBoard
@@ -101,6 +102,8 @@ def check_board(board: Board) -> None:
     force_setattr(board, "windows", _canonical_windows(board))
     if board.rollup is not None:
         _check_rollup(board)
+    if board.rating is not None:
+        _check_rating(board)
     if board.inactivity is not None:
         _check_inactivity(board)
     if board.rules is not None:
@@ -162,6 +165,23 @@ def _check_rollup(board: Board) -> None:
         raise wrong(board, "operator", board.operator, "a roll-up has an aggregate instead")
     if list(board.periods) != [rollup.into]:
         raise wrong(board, "windows", list(board.periods), f"a roll-up has only the window of into, {rollup.into}")
+
+
+def _check_rating(board: Board) -> None:
+    given = msgspec.structs.asdict(board.rating) if isinstance(board.rating, Rating) else board.rating
+    rating = checked(board, "rating", given, rating_from)
+    force_setattr(board, "rating", rating)
+    for field in ("rollup", "decay", "also", "rules", "increments", "following"):
+        if getattr(board, field):
+            raise wrong(board, field, msgspec.to_builtins(getattr(board, field)), "a board with a rating has none")
+    if board.order != "desc":
+        raise wrong(board, "order", board.order, "ratings rank from high to low")
+    if board.operator not in ("best", "sum"):
+        raise wrong(board, "operator", board.operator, "changes of ratings add up: write sum, or leave it out")
+    force_setattr(board, "operator", "sum")
+    low, high = board.bounds
+    if not low <= board.bound("rating", rating.initial) <= high:
+        raise wrong(board, "rating", given, "initial is outside min_score to max_score")
 
 
 def _check_inactivity(board: Board) -> None:

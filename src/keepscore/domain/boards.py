@@ -36,6 +36,7 @@ from keepscore.domain.board_validation import check_board, checked, wrong
 from keepscore.domain.decay import HalfLife
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity
+from keepscore.domain.ratings.definition import Rating
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import RuleLimits, Rules, limits_of
 from keepscore.errors import InvalidBoard, InvalidScore
@@ -112,6 +113,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     movement: str | None = None
     inactivity: Inactivity | None = None
     rollup: Rollup | None = None
+    rating: Rating | None = None
     rules: Rules | None = None
     resets: list[str] = []
     keep_top: int | None = None
@@ -169,6 +171,8 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
 
     def needs_current_score(self, kind: str) -> bool:
         """Return whether what a submission of a kind records depends on the score that there is."""
+        if kind == "match":
+            return True
         return self.takes_corrections if kind == "score" else self.resolves_increments
 
     # -- what is derived ------------------------------------------------------------------------------------------------

@@ -45,10 +45,11 @@ __all__ = [
 NO_TIME = -1
 
 #: What an event does: it gives a score, adds an amount, adds the difference that a correction of a sum makes, gives the score that an
-#: amount has made of the best one; or says of another event that it no longer counts, or counts again (`verdicts`).
-Kind = Literal["score", "increment", "correction", "raise", "void", "restore"]
+#: amount has made of the best one; changes a rating after a match, or gives the one to start from (`ratings`); or says of another event
+#: that it no longer counts, or counts again (`verdicts`).
+Kind = Literal["score", "increment", "correction", "raise", "match", "initial", "void", "restore"]
 #: The kinds whose amounts add to the score that there is.
-ADDING = ("increment", "correction")
+ADDING = ("increment", "correction", "match", "initial")
 
 
 class State(NamedTuple):

@@ -28,6 +28,7 @@
     │   ├── UnknownGroup
     │   ├── UnknownInvite           an invite code
     │   ├── UnknownKey              an API key
+    │   ├── UnknownMatch            no such match on the board
     │   ├── UnknownQueueItem        a score that moderators decide about
     │   ├── UnknownSnapshot
     │   ├── UnknownVoid
@@ -46,6 +47,9 @@
     │   ├── EventsDropped           a definition that needs them
     │   ├── GameCounted             a game counts once for each player
     │   ├── KeyEnded                an API key that has expired or was revoked
+    │   ├── MatchRecorded           another match has this id
+    │   ├── NotRated                a match for a board without a rating
+    │   ├── TakesMatches            a score for a board with a rating
     │   ├── RolledUp                a roll-up takes nothing itself
     │   ├── StillFollowing          another system takes the scores
     │   ├── NotIncrementable
@@ -126,12 +130,15 @@ from keepscore.errors.conflict import (
     EventsDropped,
     GameCounted,
     KeyEnded,
+    MatchRecorded,
     NothingToUndo,
     NotIncrementable,
+    NotRated,
     PlayTokenUsed,
     PositionLost,
     RolledUp,
     StillFollowing,
+    TakesMatches,
     VersionConflict,
     WindowClosed,
     WindowOpen,
@@ -142,6 +149,7 @@ from keepscore.errors.not_found import (
     UnknownGroup,
     UnknownInvite,
     UnknownKey,
+    UnknownMatch,
     UnknownPlayer,
     UnknownQueueItem,
     UnknownRoute,
@@ -204,11 +212,13 @@ __all__ = [
     "LedgerReplaced",
     "LedgerUnavailable",
     "MalformedBody",
+    "MatchRecorded",
     "MethodNotAllowed",
     "NotFound",
     "NotIncrementable",
     "NotInstalled",
     "NotKept",
+    "NotRated",
     "NotUsable",
     "NothingToUndo",
     "OutcomeUnknown",
@@ -223,6 +233,7 @@ __all__ = [
     "ServiceError",
     "ServiceUnreachable",
     "StillFollowing",
+    "TakesMatches",
     "TooManySubscriptions",
     "Unauthenticated",
     "Unavailable",
@@ -230,6 +241,7 @@ __all__ = [
     "UnknownGroup",
     "UnknownInvite",
     "UnknownKey",
+    "UnknownMatch",
     "UnknownPlayer",
     "UnknownQueueItem",
     "UnknownRoute",

@@ -14,12 +14,15 @@ __all__ = [
     "EventsDropped",
     "GameCounted",
     "KeyEnded",
+    "MatchRecorded",
     "NotIncrementable",
+    "NotRated",
     "NothingToUndo",
     "PlayTokenUsed",
     "PositionLost",
     "RolledUp",
     "StillFollowing",
+    "TakesMatches",
     "VersionConflict",
     "WindowClosed",
     "WindowOpen",
@@ -62,6 +65,18 @@ class GameCounted(Conflict):
 
 class KeyEnded(Conflict):
     """An API key that has expired or was revoked cannot be rotated or sign."""
+
+
+class MatchRecorded(Conflict):
+    """A match with this id was recorded with other players, another result or another time."""
+
+
+class NotRated(Conflict):
+    """The board has no rating, and takes scores instead of matches."""
+
+
+class TakesMatches(Conflict):
+    """The board ranks by rating, and takes matches instead of scores."""
 
 
 class RolledUp(Conflict):

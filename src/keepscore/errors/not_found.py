@@ -12,6 +12,7 @@ __all__ = [
     "UnknownGroup",
     "UnknownInvite",
     "UnknownKey",
+    "UnknownMatch",
     "UnknownPlayer",
     "UnknownQueueItem",
     "UnknownRoute",
@@ -53,6 +54,10 @@ class UnknownInvite(NotFound):
 
 class UnknownKey(NotFound):
     """There is no such API key."""
+
+
+class UnknownMatch(NotFound):
+    """The board has no such match."""
 
 
 class UnknownQueueItem(NotFound):

@@ -50,6 +50,8 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return whether an event is one of those."""
         return (
             self.start <= event.at < self.end
+            # What a rating starts from goes only with all of a player's events.
+            and (event.kind != "initial" or self.is_of_player)
             and self.player_id in (None, event.player)
             and self.game_id in (None, event.game_id)
             and self.build in (None, event.build)

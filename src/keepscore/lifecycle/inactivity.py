@@ -97,7 +97,7 @@ async def _lose(writer: Writer, live: LiveBoard, player: str, amount: int, due: 
     moment = datetime.fromtimestamp(due / 1000, UTC)
     name = f"{PREFIX}{due}"
     reason = {"reason": "inactivity", "after": live.board.inactivity and live.board.inactivity.after}
-    given = SubmissionRequest(player, "increment", live.board.shown(-amount), moment, None, name, reason)
+    given = SubmissionRequest(player, "increment", live.board.shown(-amount), moment, None, name, reason, is_own=True)
     submission = check_submission(live, given, now, backfill=True)
     digest = hashlib.blake2b(f"{player}\0{due}".encode(), digest_size=16)
     claim = Claim(SUBMISSION, str(live.id), PREFIX + digest.hexdigest(), digest.digest())

@@ -36,6 +36,8 @@ POSITION_BYTES = 1000
 #: An hour, in milliseconds.
 HOUR_MS = 3_600_000
 _NONE: Mapping[str, int] = {}
+#: What events are to an engine: what an amount has made of the best score is a score, and a change of a rating is an amount.
+_TO_ENGINES = {"raise": "score", "match": "increment", "initial": "increment", **dict.fromkeys(VERDICTS, "restate")}
 
 
 class Given(Protocol):
@@ -216,8 +218,7 @@ class LiveBoard:
             amount = self.half_life.level(amount, at)
         expiries = self.expiries(route, received)
         at -= at % self._step
-        # What an amount has made of the best score is a score to an engine.
-        kind = "score" if given.kind == "raise" else "restate" if given.kind in VERDICTS else given.kind
+        kind = _TO_ENGINES.get(given.kind, given.kind)
         return made_update((given.player, kind, amount, at, received, route.rankings, route.wholes, expiries, ranked))
 
     def _kept(self, route: RankingRoute) -> RankingRoute:

@@ -25,6 +25,7 @@ from keepscore.service.routes.groups import GroupRoutes
 from keepscore.service.routes.history import PastApi
 from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
+from keepscore.service.routes.matches import MatchRoutes
 from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
 from keepscore.service.routes.players import PlayerRoutes
@@ -84,6 +85,7 @@ def make_app(
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
         *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards)),
+        MatchRoutes(leaderboards),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

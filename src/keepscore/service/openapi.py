@@ -33,6 +33,7 @@ TAGS = {
     "Boards": "Define what is ranked, and how.",
     "Players": "Names to show.",
     "Friends": "Lists of friends, and ranks among friends.",
+    "Matches": "Rate matches of players against each other, and look back at them.",
     "Moderation": "Let scores of cheaters no longer count, and undo that. Everything is recorded with its reason.",
     "Audit": "Who did what, when, from where and why, and the proof that nobody has changed that.",
     "Operations": "Look after boards: check, rebuild, reset, correct.",

@@ -35,6 +35,7 @@ from keepscore.sync.friends import Friends
 from keepscore.sync.groups import Groups
 from keepscore.sync.history import History
 from keepscore.sync.keys import Keys
+from keepscore.sync.matches import Matches
 from keepscore.sync.moderation import Moderation
 from keepscore.sync.players import Players
 
@@ -57,6 +58,7 @@ class Leaderboards:
         self.players = Players(self)
         self.friends = Friends(self)
         self.groups = Groups(self)
+        self.matches = Matches(self)
         self.admin = Administration(self)
         self.keys = Keys(self)
         self.moderation = Moderation(self)

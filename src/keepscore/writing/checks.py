@@ -11,6 +11,7 @@ import msgspec
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.profiles import check_profile
+from keepscore.domain.ratings.matches import Match
 from keepscore.domain.scoring import Kind, Scope
 from keepscore.domain.values import check_player, check_text, moment_of
 from keepscore.errors import (
@@ -19,14 +20,16 @@ from keepscore.errors import (
     InvalidSegment,
     InvalidTime,
     NotIncrementable,
+    NotRated,
     RolledUp,
     StillFollowing,
+    TakesMatches,
     UnknownSegment,
 )
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.writing.scopes import Submission, check_windows
 
-__all__ = ["MAX_SEGMENT_BYTES", "SubmissionRequest", "check_decaying", "check_submission", "check_taken"]
+__all__ = ["MAX_SEGMENT_BYTES", "SubmissionRequest", "check_decaying", "check_match", "check_submission", "check_taken"]
 
 #: Bytes of a segment value.
 MAX_SEGMENT_BYTES = 64
@@ -56,6 +59,8 @@ class SubmissionRequest(msgspec.Struct):
     opening: Scope | None = None
     #: What the player's profile shows from now on: `name` and `avatar_url`.
     profile: Mapping[str, str] | None = None
+    #: Whether nobody sent it: the keeper takes points from players who do not play.
+    is_own: bool = False
 
     def content(self) -> list[object]:
         """Return what an idempotency key stands for. Ledgers remember it: its form stays as it is."""
@@ -75,6 +80,8 @@ def check_submission(live: LiveBoard, given: SubmissionRequest, now: int, backfi
     board = live.board
     if board.is_rollup:
         raise RolledUp(f"board {board.name!r} is made from {', '.join(board.made_from)}: send scores there")
+    if board.rating is not None and given.opening is None and not given.is_own:
+        raise TakesMatches(f"board {board.name!r} ranks by rating, and takes no scores: send matches, to /v1/boards/{board.name}/matches")
     if board.following and given.opening is None:
         raise StillFollowing(
             f"board {board.name!r} follows another system: send scores there until 'keepscore import … --cut-over' ends that"
@@ -102,6 +109,22 @@ def check_submission(live: LiveBoard, given: SubmissionRequest, now: int, backfi
     own = dict(segments) if segments else None
     windows = None if given.windows is None else check_windows(live, kind, given.windows)
     submission = Submission(live, who, kind, number, moment, now, own, game_id, metadata, backfill, ranked, windows, given.opening)
+    submission.find_rankings(now)
+    return submission
+
+
+def check_match(live: LiveBoard, match: Match, at: datetime | str | None, now: int) -> Submission:
+    """Return a match that the board takes, as a submission, or raise the error that says why it does not."""
+    if live.board.rating is None:
+        raise NotRated(f"board {live.name!r} has no rating, and takes no matches: send scores, or give the board a rating")
+    for player in match.players:
+        check_player(player)
+    moment = now if at is None else _moment(at, now)
+    if at is not None:
+        check_taken(live, moment)
+    submission = Submission(
+        live, match.players[0], "match", 0, moment, now, None, match.match_id, None, backfill=False, ranked=False, match=match
+    )
     submission.find_rankings(now)
     return submission
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 from keepscore.domain.results.standings import Rejection
 from keepscore.errors import EngineUnavailable, KeyTaken
@@ -106,6 +107,18 @@ class EngineChecks:
             except EngineUnavailable as exc:
                 log.debug("a board is not held: %s", exc)
         return held
+
+    def refuse_unheld(self, requests: list[PendingRequest], held: Collection[int]) -> list[PendingRequest]:
+        """Answer matches on boards that are not held: another process may rate the same players. Give the others."""
+        left = []
+        for request in requests:
+            matches = {one.live.id: one.live for _, one in request.submissions if one.match is not None and not one.live.is_resetting}
+            free = [live for board, live in matches.items() if board not in held]
+            if free:
+                request.settle(EngineUnavailable(f"the engine is down, and board {free[0].name!r} rates no match without it: try again"))
+            else:
+                left.append(request)
+        return left
 
     async def release(self, held: dict[int, str]) -> None:
         """Let go of boards."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from keepscore.domain.results.standings import BatchReceipt, Receipt, Rejection
+from keepscore.domain.results.standings import Rejection
 from keepscore.errors import KeepscoreError, OutcomeUnknown
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.engines.base import Ranking
@@ -44,6 +44,8 @@ class PendingRequest(msgspec.Struct):
     """Makes what is recorded with the claim, beside its events, in the place of the answer."""
     is_ruled: bool = False
     """Whether the rules of its board have to be kept."""
+    tell: Callable[[bool], object] | None = None
+    """Makes the answer, in the place of a receipt, from whether it is ranked later. A retry gets `Unanswered`: whoever sent it looks."""
 
     @property
     def boards(self) -> list[LiveBoard]:
@@ -62,7 +64,7 @@ class PendingRequest(msgspec.Struct):
         else:
             self.settle(error)
 
-    def settle(self, answer: Receipt | BatchReceipt | Exception) -> None:
+    def settle(self, answer: object) -> None:
         """Give the answer, unless whoever asked is gone."""
         if self.answer.done():
             return

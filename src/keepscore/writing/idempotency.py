@@ -269,7 +269,7 @@ class Retries:
                 log.warning("answers for retries were not kept: %s", exc)
             self.saved(answers)
 
-    def keep(self, claim: Claim, answer: Receipt | BatchReceipt) -> None:
+    def keep(self, claim: Claim, answer: object) -> None:
         """Remember the answer of a request."""
         text = encode(answer)
         if len(text) > MAX_ANSWER_BYTES and isinstance(answer, BatchReceipt):

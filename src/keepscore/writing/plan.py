@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from keepscore.domain.boards import Board
+from keepscore.domain.ratings.matches import Before, Match, rated
 from keepscore.domain.scoring import Event, Kind, Scope, made_event
 from keepscore.domain.verdicts import VERDICTS
-from keepscore.errors import InvalidScore, KeepscoreError, NotIncrementable, Unavailable, UnknownBoard
+from keepscore.errors import InvalidScore, KeepscoreError, NotIncrementable, NotRated, TakesMatches, Unavailable, UnknownBoard
 from keepscore.projection.live_boards import Catalog, LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Ranking, Update
 from keepscore.storage.pace import Turns
@@ -109,6 +111,8 @@ class Planner:
         #: Boards whose scores have to be known, and the scores: as they were, and what the group has made of them so far.
         self._tracked: set[int] = set()
         self._scores: dict[tuple[Ranking, str], int] = {}
+        #: How many matches players have had, where that matters.
+        self._games: dict[tuple[int, str], int] = {}
         #: Those of the submission that is being planned.
         self._made: dict[tuple[Ranking, str], int] = {}
         #: Boards as the whole group sees them, by name.
@@ -128,6 +132,11 @@ class Planner:
             except KeepscoreError:
                 # The plan tells.
                 continue
+            if submission.match is not None:
+                matches = needs.setdefault(submission.live, _Need(submission.live))
+                matches.is_exact = True
+                matches.entries += [(submission.route.rankings, player) for player in submission.match.players]
+                continue
             for target, route, _ in targets:
                 if target.half_life is not None or (submission.kind == "score" and not target.board.takes_corrections):
                     continue
@@ -141,12 +150,15 @@ class Planner:
             if need.is_exact or not await self._reader.have_room(target, need.rankings, need.total):
                 self._tracked.add(target.id)
                 self._scores |= await self._reader.read(target, need.entries)
+            if target.board.rating is not None and target.board.rating.counts_games:
+                found = await self._reader.matches(target, {player for _, player in need.entries})
+                self._games |= {(target.id, player): len(own) for player, own in found.items()}
 
     def plan_alone(self, submission: Submission) -> Plan | None:
         """Return the plan of a submission to a single board that needs no current score, as nearly all are; None for others."""
         if submission.kind in VERDICTS:
             return self._plan_verdict(submission)
-        if submission.is_held:
+        if submission.is_held or submission.match is not None:
             return None
         live = submission.live
         is_simple = live.is_simple if submission.kind == "score" else live.adds_simply
@@ -172,6 +184,8 @@ class Planner:
         submission, targets = self._targets(submission)
         if submission.at != submission.received:
             check_taken(submission.live, submission.at)
+        if submission.match is not None:
+            return self._plan_match(submission, submission.match)
         # All amounts first: an error must leave nothing behind, no number that nobody uses and no score that nobody made.
         meant = [(target.live, one) for target in targets for one in self._meanings(target, submission)]
         if submission.is_held:
@@ -180,6 +194,33 @@ class Planner:
         events = [self._event(live, submission, one) for live, one in meant]
         updates = [_update(live, submission, event) for (live, _), event in zip(meant, events, strict=True)]
         return Plan(submission, [live for live, _ in meant], events, updates)
+
+    def _plan_match(self, submission: Submission, match: Match) -> Plan:
+        """Return the plan of a match: a change for each player and, in windows where it is the player's first, what to start from."""
+        live, wholes = submission.live, submission.route.rankings[: submission.route.wholes]
+        rating = live.board.rating
+        if rating is None:
+            raise NotRated(f"board {live.name!r} no longer takes matches: it has no rating now")
+        if live.is_resetting:
+            raise Unavailable(f"board {live.name!r} is being reset: send the match again in a moment")
+        initial = live.board.points(rating.initial)
+        before = {
+            player: Before([self._scores.get((ranking, player), initial) for ranking in wholes], self._games.get((live.id, player), 0))
+            for player in match.players
+        }
+        match.rated = rated(live.board, match, before)
+        events = []
+        for player, _, _, change, note in match.rated:
+            new = tuple([ranking.window for ranking in wholes if (ranking, player) not in self._scores])
+            # What a player starts from is no part of the match, and stays where the match is made void.
+            of = replace(submission, player=player, game_id=None, metadata=None)
+            if new:
+                events.append(self._event(live, of, ("initial", initial, Scope(new) if len(new) < len(wholes) else submission.scope)))
+            of.game_id, of.metadata = match.match_id, note
+            events.append(self._event(live, of, ("match", change, submission.scope)))
+            self._scores |= {(ranking, player): r + change for ranking, r in zip(wholes, before[player].ratings, strict=True)}
+            self._games[live.id, player] = before[player].games + 1
+        return Plan(submission, [live] * len(events), events, [live.update(event) for event in events])
 
     def _plan_held(self, submission: Submission, meant: Sequence[tuple[LiveBoard, _Meaning]]) -> Plan:
         """Return the plan of a submission that does not count until it is approved: its events, and the voids of them.
@@ -228,6 +269,8 @@ class Planner:
         """Return a submission whose board was redefined while it waited, as the new definition takes it."""
         if live.id != submission.live.id:
             raise UnknownBoard(f"board {live.name!r} was deleted and defined again in the meantime: send it again")
+        if live.board.rating is not None and submission.match is None and submission.opening is None:
+            raise TakesMatches(f"board {live.name!r} takes matches now, and no scores")
         if submission.kind == "increment" and not live.board.takes_increments:
             raise NotIncrementable(f"board {live.name!r} no longer takes increments: its operator is now {live.board.operator!r}")
         return submission.taken_by(live, submission.received)

@@ -37,6 +37,9 @@ class Receipts:
         for request in requests:
             if not request.submissions and not request.batch:
                 continue
+            if request.tell is not None:
+                request.settle(request.tell(False))
+                continue
             answer = await self._answer(request, plans, outcomes)
             if spooled:
                 answer.spooled = True
@@ -49,6 +52,9 @@ class Receipts:
         self, request: PendingRequest, plans: dict[int, Plan], spooled: bool, replayed: bool | msgspec.UnsetType = msgspec.UNSET
     ) -> None:
         """Answer a request that is recorded, or kept for the ledger, and ranked later."""
+        if request.tell is not None:
+            request.settle(request.tell(True))
+            return
         receipts = [pending_receipt(plans[id(submission)]) for _, submission in request.submissions if request.ranked]
         if not request.batch and not receipts:
             return
@@ -72,6 +78,9 @@ class Receipts:
 
     async def replay(self, request: PendingRequest, claim: Claim, known: Answered) -> None:
         """Answer a request whose key was claimed before, from its first answer or from where the player stands."""
+        if request.tell is not None:
+            request.settle(Unanswered())
+            return
         if not self._retries.is_answered(claim, known):
             if request.patient and self._engine.is_shared:
                 # Another process may be about to answer.

@@ -78,6 +78,7 @@ class Recorder:
             if self._is_elsewhere:
                 requests = await self.engine_checks.refuse(requests)
                 held = await self.engine_checks.hold(requests)
+                requests = self.engine_checks.refuse_unheld(requests, held)
             if self._spool.reason is not None:
                 raise self._spool.reason
             if self.numbers.spent:
@@ -220,7 +221,11 @@ class Recorder:
         await self.under_way.applied()
         for live in boards if self._spool.reason is None else ():
             try:
-                await self._healing.ensure(live, self.numbers.counts.get(live.id, 0))
+                if live.board.rating is not None and self._is_elsewhere:
+                    # A process that died may have recorded a match, and not applied it.
+                    await self._healing.catch_up(live)
+                else:
+                    await self._healing.ensure(live, self.numbers.counts.get(live.id, 0))
             except EngineUnavailable:
                 # The ledger is asked then.
                 self._behind.add(live, self._clock())

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.plays import Play
+from keepscore.domain.ratings.matches import Match
 from keepscore.domain.scoring import Event, Kind, Scope
 from keepscore.domain.suspicion import Suspicion
 from keepscore.domain.verdicts import VERDICTS, verdict_on
@@ -51,6 +52,8 @@ class Submission(msgspec.Struct, eq=False):
     windows: tuple[str, ...] | None = None
     #: The one ranking of its time of which it is an opening balance.
     opening: Scope | None = None
+    #: The match that it is, of several players.
+    match: Match | None = None
     #: The play that it is the score of, which counts once.
     play: Play | None = None
     #: What else of it counts once, as a rule of its board demands.

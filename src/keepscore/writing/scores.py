@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
-from keepscore.domain.scoring import State
+from keepscore.domain.scoring import Event, State
+from keepscore.domain.verdicts import that_count
 from keepscore.errors import EngineUnavailable
 from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.openings import pasts_of
 from keepscore.projection.partial_rankings import not_kept
 from keepscore.projection.replay import restated_all
 from keepscore.storage.engines.base import Ranking, RankingEngine
@@ -66,6 +68,11 @@ class Scores:
             for ranking, states in (await self._states(live, wanted)).items():
                 found |= {(ranking, player): state.score for player, state in states.items() if state is not None}
         return found
+
+    async def matches(self, live: LiveBoard, players: Collection[str]) -> dict[str, list[Event]]:
+        """Return the matches of players that count. O(events of the players)."""
+        pasts = await pasts_of(self._ledger, live, list(players))
+        return {player: [event for event in that_count(past.events) if event.kind == "match"] for player, past in pasts.items()}
 
     async def _states(self, live: LiveBoard, wanted: Mapping[Ranking, Collection[str]]) -> dict[Ranking, dict[str, State | None]]:
         try:

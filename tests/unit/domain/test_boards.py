@@ -42,6 +42,7 @@ def test_a_name_is_all_that_a_board_needs():
         "movement": None,
         "inactivity": None,
         "rollup": None,
+        "rating": None,
         "rules": None,
         "resets": [],
         "keep_top": None,

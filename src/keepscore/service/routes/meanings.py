@@ -5,6 +5,7 @@ Fields of boards have their meanings in `board_fields`. `Struct.field` goes befo
 
 from __future__ import annotations
 
+from keepscore.service.routes.match_meanings import MATCH_MEANINGS
 from keepscore.service.routes.review_meanings import REVIEW_MEANINGS
 
 __all__ = ["FIELD_MEANINGS", "PARAMETERS", "PATH_EXAMPLES", "meaning_of"]
@@ -55,6 +56,8 @@ PARAMETERS = {
     "reason": "Why. It is kept with the decision, up to 1,000 bytes.",
     "actor": "Who did it: the whole text, or the id of a key.",
     "action": "What was done, such as `put_board`, `create_key` or `void`.",
+    "match_id": "The match's id, as its answer has it.",
+    "opponent_id": "The other player's id.",
     "overlap": "How long the old key stays valid, up to 90d.",
     "query player_id": "The player's id; a player token says it by itself.",
     "Idempotency-Key": "Makes a retry safe: send the same key again, and the request counts once. The retry gets the first answer, with "
@@ -65,6 +68,8 @@ PARAMETERS = {
 PATH_EXAMPLES = {
     "board": "global",
     "player_id": "ada",
+    "match_id": "duel-7",
+    "opponent_id": "bruno",
     "friend_id": "bruno",
     "member_id": "bruno",
     "group_id": "g_5f0c2a91d7e3b846",
@@ -80,6 +85,7 @@ _ESTIMATE = "Only with `keep_top`, for a player the engine does not keep"
 
 FIELD_MEANINGS = {
     **REVIEW_MEANINGS,
+    **MATCH_MEANINGS,
     # Submissions.
     "player_id": "The player's id: 1 to 128 bytes, any script.",
     "score": "The score, with at most as many decimals as the board has.",

@@ -131,4 +131,6 @@ PATHS: dict[str, dict[str, Any]] = {
     "key_id": {"type": "string", "minLength": 1},
     "queue_id": {"type": "string", "minLength": 1},
     "void_id": {"type": "string", "minLength": 1},
+    "match_id": {"type": "string", **TEXT},
+    "opponent_id": {"type": "string", **TEXT},
 }

@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 from keepscore.errors import InProgress
 
-__all__ = ["IMPORT", "SUBMISSION", "Answered", "Claim", "ClaimStore", "DuplicateKeys", "Effect", "taken_over"]
+__all__ = ["IMPORT", "MATCH", "SUBMISSION", "Answered", "Claim", "ClaimStore", "DuplicateKeys", "Effect", "taken_over"]
 
 #: The kind of the keys of submissions and batches; their target is the number of the board.
 SUBMISSION = "submission"
 #: The kind of what imports have brought, which is never forgotten; the target is the number of the board.
 IMPORT = "import"
+#: The kind of the ids of matches, which are never forgotten; the target is the number of the board.
+MATCH = "match"
 
 
 class Claim(NamedTuple):
@@ -104,4 +106,4 @@ class ClaimStore(ABC):
 
     @abstractmethod
     async def forget(self, before: int, limit: int) -> int:
-        """Forget up to `limit` keys that were claimed before a moment, but none of imports; return how many."""
+        """Forget up to `limit` keys that were claimed before a moment, but none of imports and matches; return how many."""

@@ -32,7 +32,7 @@ DELETE FROM idempotency WHERE kind = $1 AND target = $2 AND key = $3 AND owner =
 -- name: forget_keys
 -- Forget some of the keys that were claimed before a moment.
 DELETE FROM idempotency WHERE (kind, target, key) IN (
-    SELECT kind, target, key FROM idempotency WHERE created < $1 AND kind <> 'import' LIMIT $2
+    SELECT kind, target, key FROM idempotency WHERE created < $1 AND kind <> 'import' AND kind <> 'match' LIMIT $2
 ) RETURNING 1;
 
 -- name: save_answers

@@ -35,7 +35,7 @@ DELETE FROM idempotency WHERE kind = ? AND target = ? AND key = ? AND owner = ? 
 -- name: forget_keys
 -- Forget some of the keys that were claimed before a moment.
 DELETE FROM idempotency WHERE (kind, target, key) IN (
-    SELECT kind, target, key FROM idempotency WHERE created < ? AND kind <> 'import' LIMIT ?
+    SELECT kind, target, key FROM idempotency WHERE created < ? AND kind <> 'import' AND kind <> 'match' LIMIT ?
 );
 
 -- name: save_answer

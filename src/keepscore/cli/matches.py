@@ -1,0 +1,99 @@
+"""`keepscore match`: matches on boards with a rating, on the ledger itself or over a service."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from keepscore.cli.options import At, BoardName, Config, Json, PlayerArgument, Url, cell, new_table, number_of, out, print_json, reach
+from keepscore.domain.results.matches import PlayedMatch
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Record matches, and look back at them.", no_args_is_help=True)
+
+Opponent = Annotated[str, typer.Argument(metavar="OPPONENT", help="Id of the other player.")]
+Limit = Annotated[int, typer.Option(metavar="N", help="How many, up to 1,000.")]
+
+
+@app.command()
+def record(
+    board: BoardName,
+    a: Annotated[str, typer.Argument(metavar="A", help="Id of the first player.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Id of the second player.")],
+    result: Annotated[str, typer.Argument(metavar="RESULT", help="1: A won. 0.5: a draw. 0: B won.")],
+    match: Annotated[str | None, typer.Option("--id", metavar="ID", help="Id of the match. It counts once.")] = None,
+    at: At = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Record a match of two players."""
+    number = number_of(result)
+    with reach(url, config) as boards:
+        receipt = boards.matches.record(board, a, b, number, match_id=match, at=at)
+    if json:
+        return print_json(receipt)
+    table = new_table("player", "rating", "change", "rank")
+    for player in receipt.players:
+        table.add_row(*map(cell, (player.player_id, player.rating, player.change, player.rank)))
+    out.print(table)
+    again = " It was recorded before." if receipt.replayed else ""
+    return out.print(f"match {receipt.match_id} on board {board}.{again}")
+
+
+@app.command(name="list")
+def list_matches(
+    board: BoardName,
+    player: PlayerArgument,
+    opponent: Annotated[str | None, typer.Option(metavar="ID", help="Only matches against this player.")] = None,
+    limit: Limit = 20,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """List a player's matches, the newest first."""
+    with reach(url, config) as boards:
+        found = boards.matches.of_player(board, player, opponent_id=opponent, limit=limit)
+    if json:
+        return print_json(found)
+    _print(found.matches)
+    return out.print(f"{len(found.matches)} of {found.total}")
+
+
+@app.command(name="versus")
+def versus(
+    board: BoardName, player: PlayerArgument, opponent: Opponent, url: Url = None, config: Config = None, json: Json = False
+) -> None:
+    """Compare two players head to head."""
+    with reach(url, config) as boards:
+        found = boards.matches.head_to_head(board, player, opponent)
+    if json:
+        return print_json(found)
+    _print(found.matches)
+    return out.print(f"{player}: {found.wins} won, {found.draws} drawn, {found.losses} lost against {opponent}; change {found.change}")
+
+
+@app.command()
+def ratings(
+    board: BoardName, player: PlayerArgument, limit: Limit = 20, url: Url = None, config: Config = None, json: Json = False
+) -> None:
+    """Show a player's rating after each match, the newest first."""
+    with reach(url, config) as boards:
+        found = boards.matches.ratings(board, player, limit=limit)
+    if json:
+        return print_json(found)
+    table = new_table("at", "match", "rating", "change")
+    for point in found.points:
+        table.add_row(*map(cell, (point.at, point.match_id, point.rating, point.change)))
+    out.print(table)
+    return out.print("no matches" if found.peak is None else f"highest: {found.peak.rating}, on {found.peak.at:%Y-%m-%d}")
+
+
+def _print(matches: list[PlayedMatch]) -> None:
+    table = new_table("at", "match", "against", "result", "rating", "change")
+    for one in matches:
+        result = "void" if one.void else f"{one.result:g}"
+        table.add_row(*map(cell, (one.at, one.match_id, ", ".join(one.against), result, one.rating, one.change)))
+    out.print(table)

@@ -1,0 +1,54 @@
+"""`client.matches`: matches on boards with a rating, over a service."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from keepscore.client.batches import sendable
+from keepscore.client.calls import RequestKey, change, decoder, read
+from keepscore.client.sending import Send
+from keepscore.domain.inputs import Number
+from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+
+__all__ = ["Matches"]
+
+
+class Matches:
+    """Records matches on boards with a rating, and looks back at them."""
+
+    def __init__(self, call: Send) -> None:
+        self._call = call
+
+    async def record(
+        self, board: str, a: str, b: str, result: Number, *, match_id: str | None = None, at: datetime | str | None = None
+    ) -> MatchReceipt:
+        """Record a match of two players: `result` is 1 where `a` won, 0.5 for a draw, 0 where `b` won.
+
+        When this returns, the match is durable; a receipt that is `pending` is not ranked yet. A `match_id` counts once: sent again, the
+        first answer comes back, `replayed`.
+        """
+        name = f"m_{uuid.uuid4().hex}" if match_id is None else match_id
+        body: dict[str, Any] = {"a": a, "b": b, "result": sendable("result", result), "match_id": name, "at": at}
+        key = RequestKey(in_body=True)
+        return await self._call(change(decoder(MatchReceipt), "POST", "boards", board, "matches", body=body, key=key))
+
+    async def get(self, board: str, match_id: str) -> MatchReceipt:
+        """Return what a match changed when it was recorded."""
+        return await self._call(read(decoder(MatchReceipt), "boards", board, "matches", match_id))
+
+    async def of_player(
+        self, board: str, player_id: str, *, opponent_id: str | None = None, limit: int = 100, cursor: str | None = None
+    ) -> PlayerMatches:
+        """Return a page of a player's matches, or of those against one opponent, the newest first."""
+        query = {"opponent_id": opponent_id, "limit": limit, "cursor": cursor}
+        return await self._call(read(decoder(PlayerMatches), "boards", board, "players", player_id, "matches", query=query))
+
+    async def head_to_head(self, board: str, player_id: str, opponent_id: str) -> HeadToHead:
+        """Return how the matches of two players ended, and the last ten."""
+        return await self._call(read(decoder(HeadToHead), "boards", board, "players", player_id, "matches", opponent_id))
+
+    async def ratings(self, board: str, player_id: str, *, limit: int = 100) -> PlayerRatings:
+        """Return a player's rating after each of the last matches, and the highest ever."""
+        return await self._call(read(decoder(PlayerRatings), "boards", board, "players", player_id, "ratings", query={"limit": limit}))

@@ -1,0 +1,92 @@
+"""What callers get about matches: the changes of one, and those of a player's past."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import UNSET, UnsetType
+
+from keepscore.domain.boards import Score
+from keepscore.domain.results.plain import Result
+
+__all__ = ["HeadToHead", "MatchPlayer", "MatchReceipt", "PlayedMatch", "PlayerMatches", "PlayerRatings", "RatingPoint"]
+
+
+class MatchPlayer(Result):
+    """A player's rating after a match, in the board's first window."""
+
+    player_id: str
+    rating: Score
+    change: Score
+    #: Null: not ranked yet.
+    rank: int | None
+
+
+class MatchReceipt(Result):
+    """A match that is recorded, and what it changed."""
+
+    match_id: str
+    board: str
+    at: datetime
+    players: list[MatchPlayer]
+    replayed: bool = False
+    #: Whether it is ranked later: the ranking engine is down.
+    pending: bool | UnsetType = UNSET
+
+
+class PlayedMatch(Result, omit_defaults=True):
+    """A match from one player's side, with the rating that the player had afterwards."""
+
+    match_id: str
+    at: datetime
+    against: list[str]
+    result: float
+    rating: Score
+    change: Score
+    #: Whether it no longer counts.
+    void: bool = False
+
+
+class PlayerMatches(Result):
+    """A page of a player's matches, the newest first."""
+
+    board: str
+    player_id: str
+    total: int
+    matches: list[PlayedMatch]
+    next_cursor: str | None
+
+
+class HeadToHead(Result):
+    """How the matches of two players ended that count, from the side of the first."""
+
+    board: str
+    player_id: str
+    opponent_id: str
+    total: int
+    wins: int
+    draws: int
+    losses: int
+    #: What these matches brought in all.
+    change: Score
+    #: The last ones, the newest first.
+    matches: list[PlayedMatch]
+
+
+class RatingPoint(Result):
+    """A player's rating after a match."""
+
+    at: datetime
+    match_id: str
+    rating: Score
+    change: Score
+
+
+class PlayerRatings(Result):
+    """A player's rating over time, by the matches that count, the newest first; and the highest it was."""
+
+    board: str
+    player_id: str
+    total: int
+    peak: RatingPoint | None
+    points: list[RatingPoint]

@@ -1,0 +1,116 @@
+"""A player's matches, from the ledger: a page of them, those against one opponent, and the rating after each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keepscore.domain.durations import time_of
+from keepscore.domain.ratings.matches import MATCH_KINDS
+from keepscore.domain.results.matches import HeadToHead, PlayedMatch, PlayerMatches, PlayerRatings, RatingPoint
+from keepscore.domain.scoring import Event
+from keepscore.domain.values import check_player
+from keepscore.domain.verdicts import event_id, that_count
+from keepscore.errors import InvalidPage, InvalidPlayer
+from keepscore.projection.live_boards import Catalog, LiveBoard
+from keepscore.projection.openings import player_past
+from keepscore.storage.engines.base import Ranking
+from keepscore.storage.ledgers.base import Ledger
+
+__all__ = ["MAX_MATCHES", "MatchHistory"]
+
+#: Matches of one page.
+MAX_MATCHES = 1000
+#: Matches that a head-to-head lists.
+LAST_MATCHES = 10
+
+
+class MatchHistory:
+    """Looks back at the matches of players."""
+
+    def __init__(self, catalog: Catalog, ledger: Ledger) -> None:
+        self._catalog = catalog
+        self._ledger = ledger
+
+    async def of_player(self, board: str, player: str, opponent: str | None, limit: int, cursor: str | None) -> PlayerMatches:
+        """Return a page of matches, the newest first."""
+        _check_limit(limit)
+        first = _place(cursor)
+        live, found = await self._matches(board, player, opponent)
+        page = [_played(live, event, void) for event, void in found[first : first + limit]]
+        more = str(first + limit) if first + limit < len(found) else None
+        return PlayerMatches(live.name, player, len(found), page, more)
+
+    async def head_to_head(self, board: str, player: str, opponent: str) -> HeadToHead:
+        """Return how the matches of two players ended."""
+        if player == opponent:
+            raise InvalidPlayer(f"player {player!r} has no matches against themselves: name another player")
+        live, found = await self._matches(board, player, opponent)
+        counting = [event for event, void in found if not void]
+        results = [_note(event)["result"] for event in counting]
+        change = live.board.shown(sum(event.amount for event in counting))
+        outcomes = results.count(1.0), results.count(0.5), results.count(0.0)
+        last = [_played(live, event, False) for event in counting[:LAST_MATCHES]]
+        return HeadToHead(live.name, player, opponent, len(counting), *outcomes, change, last)
+
+    async def ratings(self, board: str, player: str, limit: int) -> PlayerRatings:
+        """Return the rating after each match that counts: in the board's first window, as it was at the time of the match."""
+        _check_limit(limit)
+        live = self._catalog[board]
+        past = await player_past(self._ledger, live, check_player(player))
+        rating = {ranking: state.score for ranking, state in past.states.items()}
+        points: list[RatingPoint] = []
+        for event in _in_order(event for event in that_count(past.events)):
+            for ranking in live.rankings_of(event):
+                rating[ranking] = rating.get(ranking, 0) + event.amount
+            first = _first(live, event)
+            if event.kind == "match" and first is not None:
+                shown = live.board.shown
+                points.append(RatingPoint(time_of(event.at), event.game_id or "", shown(rating[first]), shown(event.amount)))
+        peak = max(points, key=lambda point: point.rating, default=None)
+        return PlayerRatings(live.name, player, len(points), peak, points[::-1][:limit])
+
+    async def _matches(self, board: str, player: str, opponent: str | None) -> tuple[LiveBoard, list[tuple[Event, bool]]]:
+        """Return a player's matches, each with whether it is void, the newest first."""
+        live = self._catalog[board]
+        check_player(player)
+        if opponent is not None:
+            check_player(opponent)
+        past = await player_past(self._ledger, live, player)
+        counting = {event_id(event) for event in that_count(past.events)}
+        own = [event for event in past.events if event.kind == "match" and opponent in (None, *_note(event)["against"])]
+        return live, [(event, event_id(event) not in counting) for event in _in_order(own)[::-1]]
+
+
+def _in_order(events: Any) -> list[Event]:
+    """Sort events as they were recorded. What a player starts from comes before the match."""
+    return sorted(events, key=lambda event: (event.seq or 0, event.writer, event.n))
+
+
+def _first(live: LiveBoard, event: Event) -> Ranking | None:
+    rankings: Sequence[Ranking] = live.rankings_of(event) if event.kind in MATCH_KINDS else ()
+    return rankings[0] if rankings else None
+
+
+def _note(event: Event) -> dict[str, Any]:
+    found: Any = event.metadata
+    return dict(found)
+
+
+def _played(live: LiveBoard, event: Event, void: bool) -> PlayedMatch:
+    note, shown = _note(event), live.board.shown
+    told = (event.game_id or "", time_of(event.at), list(note["against"]), note["result"])
+    return PlayedMatch(*told, shown(note["before"] + event.amount), shown(event.amount), void)
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MAX_MATCHES:
+        raise InvalidPage(f"limit = {limit} cannot be used: give 1 to {MAX_MATCHES}")
+
+
+def _place(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > 9:
+        raise InvalidPage(f"cursor = {cursor[:40]!r} is not one that this service gave: take next_cursor as it is")
+    return int(cursor)

@@ -1,0 +1,155 @@
+"""Matches: recorded once, with the changes of both ratings, and looked up again. `lb.matches`."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from keepscore.domain.durations import time_of
+from keepscore.domain.inputs import Number
+from keepscore.domain.ratings.matches import Match, duel
+from keepscore.domain.results.matches import HeadToHead, MatchPlayer, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.domain.results.plain import encode
+from keepscore.domain.results.standings import Rejection
+from keepscore.domain.values import check_player, check_text
+from keepscore.errors import EngineUnavailable, InvalidField, KeepscoreError, MatchRecorded, RankingLost, UnknownMatch
+from keepscore.players.match_history import MatchHistory
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.partial_rankings import rankings_of
+from keepscore.projection.stores import Stores
+from keepscore.storage.ledgers.claims import MATCH, Answered, Claim
+from keepscore.writing.checks import check_match
+from keepscore.writing.groups import PendingRequest
+from keepscore.writing.idempotency import Retries, Unanswered, fingerprint
+from keepscore.writing.scopes import Submission
+from keepscore.writing.writer import Writer
+
+__all__ = ["Matches"]
+
+#: How often a match is sent again that another process has claimed and not recorded, before the request fails.
+MAX_TRIES = 3
+
+_receipt = msgspec.json.Decoder(MatchReceipt)
+
+
+class Matches:
+    """Records matches on boards with a rating, and looks back at them."""
+
+    def __init__(self, stores: Stores, writer: Writer, retries: Retries) -> None:
+        self._catalog, self._ledger, self._engine, self._clock = stores
+        self._writer = writer
+        self._retries = retries
+        self._history = MatchHistory(stores.catalog, stores.ledger)
+
+    async def record(
+        self, board: str, a: str, b: str, result: Number, *, match_id: str | None = None, at: datetime | str | None = None
+    ) -> MatchReceipt:
+        """Record a match of two players: `result` is 1 where `a` won, 0.5 for a draw, 0 where `b` won.
+
+        When this returns, the match is durable and both ratings are ranked. A `match_id` counts once: sent again, the first answer
+        comes back, `replayed`.
+        """
+        live = self._catalog[board]
+        name = f"m_{secrets.token_hex(10)}" if match_id is None else check_text("match_id", match_id, InvalidField)
+        match = duel(name, check_player(a), check_player(b), result)
+        claim = Claim(MATCH, str(live.id), name, fingerprint([match.teams, match.places, at]))
+        try:
+            submission = check_match(live, match, at, self._clock())
+        except KeepscoreError:
+            # A retry of what was taken in time gets its answer, although it would be refused by now.
+            known = None if match_id is None else await self._ledger.claims.find(claim)
+            if known is not None:
+                return await self._replayed(live, claim, known)
+            raise
+        for _ in range(MAX_TRIES):
+            try:
+                return await self._record(live, submission, match, claim)
+            except Unanswered:
+                known = await self._ledger.claims.find(claim)
+                if known is not None:
+                    return await self._replayed(live, claim, known)
+        raise EngineUnavailable(f"match {name!r} was claimed and taken back again and again: try again")
+
+    async def _record(self, live: LiveBoard, submission: Submission, match: Match, claim: Claim) -> MatchReceipt:
+        def answer(pending: bool) -> MatchReceipt:
+            found = _told(live, submission, match)
+            if pending:
+                found.pending = True
+            return found
+
+        def record(rejected: list[Rejection]) -> bytes:
+            return encode(_told(live, submission, match))
+
+        request = PendingRequest([(0, submission)], [], claim, False, False, self._writer.answer(), record=record, tell=answer)
+        receipt: MatchReceipt = await self._writer.submit(request)
+        if receipt.pending is not True and await self._add_ranks(live, receipt):
+            self._retries.keep(claim, receipt)
+        return receipt
+
+    async def _add_ranks(self, live: LiveBoard, receipt: MatchReceipt) -> bool:
+        """Add the ranks that players have now; return whether the engine tells."""
+        moment = round(receipt.at.timestamp() * 1000)
+        wholes = live.route(moment, None).rankings
+        try:
+            rankings = rankings_of(self._engine, self._ledger, live)
+            players = [player.player_id for player in receipt.players]
+            places = await rankings.places(wholes[0], players, live.board.rank) if wholes else [None] * len(players)
+        except (EngineUnavailable, RankingLost):
+            receipt.pending = True
+            return False
+        for player, place in zip(receipt.players, places, strict=True):
+            # Of a player whom the engine does not keep, nobody knows the dense rank.
+            player.rank = None if place is None else getattr(place, live.board.rank) or place.unique
+        return True
+
+    async def _replayed(self, live: LiveBoard, claim: Claim, known: Answered) -> MatchReceipt:
+        """Return the first answer to a match, with the ranks that it had, or those of now where nobody has kept these."""
+        if known.fingerprint != claim.fingerprint:
+            raise MatchRecorded(
+                f"match_id = {claim.key!r} is another match on board {live.name!r}, with other players, another result or another time: "
+                "give each match its own"
+            )
+        return replace(await self._kept(live, claim, known), replayed=True)
+
+    async def _kept(self, live: LiveBoard, claim: Claim, known: Answered) -> MatchReceipt:
+        text = self._retries.unsaved().get(claim) or known.answer
+        assert text is not None, "it is recorded with its answer"
+        receipt = _receipt.decode(text)
+        if any(player.rank is None for player in receipt.players):
+            await self._add_ranks(live, receipt)
+        return receipt
+
+    # -- looking back ---------------------------------------------------------------------------------------------------
+
+    async def get(self, board: str, match_id: str) -> MatchReceipt:
+        """Return what a match changed when it was recorded."""
+        live = self._catalog[board]
+        claim = Claim(MATCH, str(live.id), check_text("match_id", match_id, InvalidField), b"")
+        known = await self._ledger.claims.find(claim)
+        if known is None:
+            raise UnknownMatch(f"board {board!r} has no match {match_id!r}")
+        return await self._kept(live, claim._replace(fingerprint=known.fingerprint), known)
+
+    async def of_player(
+        self, board: str, player_id: str, *, opponent_id: str | None = None, limit: int = 100, cursor: str | None = None
+    ) -> PlayerMatches:
+        """Return a page of a player's matches, or of those against one opponent, the newest first. O(matches of the player)."""
+        return await self._history.of_player(board, player_id, opponent_id, limit, cursor)
+
+    async def head_to_head(self, board: str, player_id: str, opponent_id: str) -> HeadToHead:
+        """Return how the matches of two players ended, and the last ten. O(matches of the player)."""
+        return await self._history.head_to_head(board, player_id, opponent_id)
+
+    async def ratings(self, board: str, player_id: str, *, limit: int = 100) -> PlayerRatings:
+        """Return a player's rating after each of the last matches, and the highest ever. O(matches of the player)."""
+        return await self._history.ratings(board, player_id, limit)
+
+
+def _told(live: LiveBoard, submission: Submission, match: Match) -> MatchReceipt:
+    """Return what a planned match changes, without ranks."""
+    shown = live.board.shown
+    players = [MatchPlayer(one.player, shown(one.before + one.change), shown(one.change), None) for one in match.rated]
+    return MatchReceipt(match.match_id, live.name, time_of(submission.at), players)

@@ -1,0 +1,141 @@
+"""The routes of `/v1` for matches: record one, and look back at those of a player."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.leaderboards import Leaderboards
+from keepscore.players.match_history import MAX_MATCHES
+from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
+from keepscore.service.routes.boards import idempotency_key, replay_headers
+from keepscore.service.routes.bodies import number
+from keepscore.service.routes.declarations import BOARD, board_read
+from keepscore.service.routes.stated import PlayerText, TextField, Time
+
+__all__ = ["MatchRoutes"]
+
+MatchCount = Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": MAX_MATCHES})]
+#: How a duel ended.
+Result = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "enum": [1, 0.5, 0]})]
+
+
+class MatchBody(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A match of two players."""
+
+    a: PlayerText
+    b: PlayerText
+    result: Result
+    match_id: TextField | None = None
+    at: Time | None = None
+
+
+class MatchesQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which matches of a player."""
+
+    opponent_id: str | None = None
+    limit: MatchCount = 100
+    cursor: str | None = None
+
+
+class RatingsQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """How many points."""
+
+    limit: MatchCount = 100
+
+
+class MatchRoutes:
+    """Handlers of one service."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._lb = leaderboards
+
+    def routes(self) -> list[Route]:
+        """Return them all."""
+        return [
+            Route(
+                "POST",
+                BOARD + "/matches",
+                self.record,
+                "Record a match",
+                scope="submit",
+                keyed=True,
+                body=MatchBody,
+                answers={200: MatchReceipt, 202: MatchReceipt},
+                tag="Matches",
+                description="Rates a match on a board with a `rating`, and returns both new ratings. The changes add up to zero. A "
+                "`match_id` counts once: sent again, the first answer comes back, `replayed`; with other players, another result or "
+                "another time it is refused (409). Without one, an `Idempotency-Key` is taken for it.",
+                example=Example({"board": "duels"}, {"a": "ada", "b": "bruno", "result": 1, "match_id": "duel-7"}),
+            ),
+            board_read(
+                BOARD + "/matches/{match_id}",
+                self.get,
+                "Get a match",
+                cost="light",
+                answers={200: MatchReceipt},
+                tag="Matches",
+                description="Returns what a match changed when it was recorded.",
+                example=Example({"board": "duels", "match_id": "duel-7"}),
+            ),
+            board_read(
+                BOARD + "/players/{player_id}/matches",
+                self.of_player,
+                "List a player's matches",
+                query=MatchesQuery,
+                answers={200: PlayerMatches},
+                tag="Matches",
+                description="Returns a player's matches, or those against one opponent, newest first, each with the rating afterwards.",
+                example=Example({"board": "duels", "limit": 10}),
+            ),
+            board_read(
+                BOARD + "/players/{player_id}/matches/{opponent_id}",
+                self.head_to_head,
+                "Compare two players head to head",
+                answers={200: HeadToHead},
+                tag="Matches",
+                description="Returns how the matches of two players ended, from the side of the first, and the last ten.",
+                example=Example({"board": "duels", "opponent_id": "bruno"}),
+            ),
+            board_read(
+                BOARD + "/players/{player_id}/ratings",
+                self.ratings,
+                "Get a player's rating over time",
+                query=RatingsQuery,
+                answers={200: PlayerRatings},
+                tag="Matches",
+                description="Returns the rating after each match that counts, newest first, and the highest rating ever.",
+                example=Example({"board": "duels", "limit": 10}),
+            ),
+        ]
+
+    async def record(self, request: Request[NoQuery, MatchBody]) -> Answer:
+        """Record a match."""
+        body = request.body
+        match_id = idempotency_key(request) if body.match_id is None else body.match_id
+        result = number("result", body.result)
+        receipt = await self._lb.matches.record(request.path[0], body.a, body.b, result, match_id=match_id, at=body.at)
+        return Answer(receipt, 202 if receipt.pending is True else 200, headers=replay_headers(receipt))
+
+    async def get(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """Return a match."""
+        board, match_id = request.path
+        return Answer(await self._lb.matches.get(board, match_id), headers=NO_STORE)
+
+    async def of_player(self, request: Request[MatchesQuery, NoBody]) -> Answer:
+        """Return a page of a player's matches."""
+        board, player = request.path
+        query = request.query
+        found = await self._lb.matches.of_player(board, player, opponent_id=query.opponent_id, limit=query.limit, cursor=query.cursor)
+        return Answer(found, headers=NO_STORE)
+
+    async def head_to_head(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """Compare two players."""
+        return Answer(await self._lb.matches.head_to_head(*request.path), headers=NO_STORE)
+
+    async def ratings(self, request: Request[RatingsQuery, NoBody]) -> Answer:
+        """Return a player's rating over time."""
+        board, player = request.path
+        return Answer(await self._lb.matches.ratings(board, player, limit=request.query.limit), headers=NO_STORE)

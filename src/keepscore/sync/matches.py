@@ -1,0 +1,54 @@
+"""The namespace `matches` of the blocking library.
+
+Made from `keepscore.players.matches` by `tools/write_sync.py`; changes belong there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from keepscore.domain.inputs import Number
+from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+
+if TYPE_CHECKING:
+    from keepscore.sync import Leaderboards
+
+__all__ = ["Matches"]
+
+
+class Matches:
+    """Records matches on boards with a rating, and looks back at them."""
+
+    def __init__(self, leaderboards: Leaderboards) -> None:
+        self._leaderboards = leaderboards
+
+    def record(
+        self, board: str, a: str, b: str, result: Number, *, match_id: str | None = None, at: datetime | str | None = None
+    ) -> MatchReceipt:
+        """Record a match of two players: `result` is 1 where `a` won, 0.5 for a draw, 0 where `b` won.
+
+        When this returns, the match is durable and both ratings are ranked. A `match_id` counts once: sent again, the first answer
+        comes back, `replayed`.
+        """
+        return self._leaderboards._run(self._leaderboards._async.matches.record(board, a, b, result, match_id=match_id, at=at))
+
+    def get(self, board: str, match_id: str) -> MatchReceipt:
+        """Return what a match changed when it was recorded."""
+        return self._leaderboards._run(self._leaderboards._async.matches.get(board, match_id))
+
+    def of_player(
+        self, board: str, player_id: str, *, opponent_id: str | None = None, limit: int = 100, cursor: str | None = None
+    ) -> PlayerMatches:
+        """Return a page of a player's matches, or of those against one opponent, the newest first. O(matches of the player)."""
+        return self._leaderboards._run(
+            self._leaderboards._async.matches.of_player(board, player_id, opponent_id=opponent_id, limit=limit, cursor=cursor)
+        )
+
+    def head_to_head(self, board: str, player_id: str, opponent_id: str) -> HeadToHead:
+        """Return how the matches of two players ended, and the last ten. O(matches of the player)."""
+        return self._leaderboards._run(self._leaderboards._async.matches.head_to_head(board, player_id, opponent_id))
+
+    def ratings(self, board: str, player_id: str, *, limit: int = 100) -> PlayerRatings:
+        """Return a player's rating after each of the last matches, and the highest ever. O(matches of the player)."""
+        return self._leaderboards._run(self._leaderboards._async.matches.ratings(board, player_id, limit=limit))

@@ -1,0 +1,121 @@
+"""Matches over HTTP, with the client and on the command line: contract, bad input, and who may send them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keepscore.client import SyncClient
+from tests.service.access_rig import KeyedService, bearer, problem
+from tests.service.running import Service, run
+
+BOARDS = """
+[[board]]
+name = "duels"
+rating = {system = "elo", k = 32, initial = 1000}
+
+[[board]]
+name = "global"
+"""
+MATCHES = "/v1/boards/duels/matches"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    found = Service(tmp_path_factory.mktemp("matches"), BOARDS)
+    yield found
+    found.stop()
+
+
+def test_a_match_over_http(service: Service) -> None:
+    body = {"a": "ada", "b": "bo", "result": 1, "match_id": "m1"}
+    first = service.client.post(MATCHES, json=body)
+    assert first.status_code == 200
+    told = first.json()
+    assert told == {
+        "match_id": "m1",
+        "board": "duels",
+        "at": told["at"],
+        "players": [
+            {"player_id": "ada", "rating": 1016, "change": 16, "rank": 1},
+            {"player_id": "bo", "rating": 984, "change": -16, "rank": 2},
+        ],
+        "replayed": False,
+    }
+    again = service.client.post(MATCHES, json=body)
+    assert again.json() == {**told, "replayed": True}
+    assert again.headers["idempotency-replayed"] == "true"
+    problem(service.client.post(MATCHES, json={**body, "result": 0}), 409, "match-recorded")
+    keyed = [service.client.post(MATCHES, json={"a": "x", "b": "y", "result": 0.5}, headers={"Idempotency-Key": "k"}) for _ in range(2)]
+    assert [answer.json()["replayed"] for answer in keyed] == [False, True]
+    assert keyed[0].json()["match_id"] == "k"
+    assert service.client.get(f"{MATCHES}/m1").json() == told
+    listed = service.client.get("/v1/boards/duels/players/bo/matches").json()
+    assert (listed["total"], listed["matches"][0]["result"], listed["matches"][0]["rating"]) == (1, 0, 984)
+    assert service.client.get("/v1/boards/duels/players/bo/matches/ada").json()["losses"] == 1
+    assert service.client.get("/v1/boards/duels/players/bo/ratings").json()["points"][0]["rating"] == 984
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        ({"a": "p", "b": "p", "result": 1}, 422, "invalid-player"),
+        ({"a": "p", "b": "q", "result": 2}, 422, "invalid-field"),
+        ({"a": "p", "b": "q", "result": "win"}, 422, "invalid-field"),
+        ({"a": "p", "b": "q", "result": None}, 422, "invalid-field"),
+        ({"a": "p", "b": "q", "result": 1e999}, 422, "invalid-field"),
+        ({"a": "p", "b": "q"}, 422, "invalid-field"),
+        ({"a": "p", "b": 7, "result": 1}, 422, "invalid-field"),
+        ({"a": "p", "b": "q", "result": 1, "k": 3}, 422, "invalid-field"),
+        ({"a": "p", "b": "q", "result": 1, "match_id": ""}, 422, "invalid-field"),
+        ({"a": "p", "b": "q", "result": 1, "at": "yesterday"}, 422, "invalid-time"),
+        ({"a": "p", "b": "q", "result": 1, "at": "2199-01-01T00:00:00Z"}, 422, "invalid-time"),
+    ],
+)
+def test_bad_matches(service: Service, body: dict[str, object], status: int, kind: str) -> None:
+    text = json.dumps(body).replace("Infinity", "1e999")
+    problem(service.client.post(MATCHES, content=text, headers={"Content-Type": "application/json"}), status, kind)
+    problem(service.client.get("/v1/boards/duels/players/p"), 404, "unknown-player")
+
+
+def test_scores_and_matches_do_not_mix(service: Service) -> None:
+    problem(service.client.post("/v1/boards/duels/scores", json={"player_id": "p", "score": 5}), 409, "takes-matches")
+    problem(service.client.post("/v1/boards/duels/increments", json={"player_id": "p", "amount": 5}), 409, "takes-matches")
+    batch = service.client.post("/v1/boards/duels/scores/batch", json={"scores": [{"player_id": "p", "score": 5}]}).json()
+    assert batch["rejected"][0]["type"] == "urn:keepscore:takes-matches"
+    problem(service.client.post("/v1/boards/global/matches", json={"a": "p", "b": "q", "result": 1}), 409, "not-rated")
+    problem(service.client.get(f"{MATCHES}/none"), 404, "unknown-match")
+    problem(service.client.post("/v1/boards/none/matches", json={"a": "p", "b": "q", "result": 1}), 404, "unknown-board")
+
+
+def test_the_client_and_the_commands(service: Service, tmp_path: Path) -> None:
+    with SyncClient(service.url) as client:
+        receipt = client.matches.record("duels", "eve", "fay", 0.5)
+        assert [player.rating for player in receipt.players] == [1000, 1000]
+        assert client.matches.get("duels", receipt.match_id) == receipt
+        assert client.matches.of_player("duels", "eve", opponent_id="fay").total == 1
+        assert client.matches.head_to_head("duels", "eve", "fay").draws == 1
+        assert client.matches.ratings("duels", "eve").peak is not None
+    where = ("--url", service.url)
+    told = run("match", "record", "duels", "eve", "fay", "1", "--id", "c1", *where, cwd=tmp_path)
+    assert "1016" in told.stdout
+    assert "match c1" in told.stdout
+    assert "c1" in run("match", "list", "duels", "eve", *where, cwd=tmp_path).stdout
+    assert "1 won, 1 drawn, 0 lost" in run("match", "versus", "duels", "eve", "fay", *where, cwd=tmp_path).stdout
+    assert "highest: 1016" in run("match", "ratings", "duels", "eve", *where, cwd=tmp_path).stdout
+
+
+def test_only_servers_send_matches(tmp_path: Path) -> None:
+    keyed = KeyedService(tmp_path, BOARDS)
+    try:
+        body = {"a": "ada", "b": "bo", "result": 1}
+        token = keyed.token("ada")
+        problem(keyed.client.post(MATCHES, json=body, headers=bearer(token)), 403, "forbidden")
+        problem(keyed.client.post(MATCHES, json=body, headers=bearer(keyed.make("reads", "read"))), 403, "forbidden")
+        assert keyed.client.post(MATCHES, json=body, headers=bearer(keyed.make("submits", "submit"))).status_code == 200
+        assert keyed.client.get("/v1/boards/duels/players/ada/matches", headers=bearer(token)).status_code == 200
+    finally:
+        keyed.stop()
