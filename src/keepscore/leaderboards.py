@@ -245,13 +245,15 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Top:
         """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range.
 
-        With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is there. So do all reads.
+        A shadowed `viewer` is among them. With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is
+        there. So do all reads.
         """
         reader = (await self._opened()).reader
-        view = reader.view(board, window, window_id, segment, rank)
+        view = reader.view(board, window, window_id, segment, rank)._replace(viewer=viewer)
         return await reader.at_least(view, min_seq, lambda: reader.top(view, limit, offset, cursor, ShownScores(min, max)))
 
     async def rank(
@@ -265,10 +267,11 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> PlayerPlace:
-        """Return where a player stands, with `around` players above and below."""
+        """Return where a player stands, with `around` players above and below, as they see it or as another `viewer` does."""
         reader = (await self._opened()).reader
-        view = reader.view(board, window, window_id, segment, rank)
+        view = reader.view(board, window, window_id, segment, rank)._replace(viewer=viewer)
         return await reader.at_least(view, min_seq, lambda: reader.player(view, player_id, around))
 
     async def around(
@@ -282,10 +285,11 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Around:
-        """Return the players around a rank."""
+        """Return the players around a rank; a shadowed `viewer` may be among them."""
         reader = (await self._opened()).reader
-        view = reader.view(board, window, window_id, segment, rank)
+        view = reader.view(board, window, window_id, segment, rank)._replace(viewer=viewer)
         return await reader.at_least(view, min_seq, lambda: reader.around(view, center_rank, around))
 
     async def lookup(
@@ -298,10 +302,11 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Lookup:
-        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
+        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order; a shadowed `viewer` may be among them."""
         reader = (await self._opened()).reader
-        view = reader.view(board, window, window_id, segment, rank)
+        view = reader.view(board, window, window_id, segment, rank)._replace(viewer=viewer)
         return await reader.at_least(view, min_seq, lambda: reader.lookup(view, player_ids))
 
     async def count(
@@ -314,10 +319,11 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Count:
-        """Return how many players there are, or how many have a score from `min` to `max`."""
+        """Return how many players there are, or how many have a score from `min` to `max`; a shadowed `viewer` is counted."""
         reader = (await self._opened()).reader
-        view = reader.view(board, window, window_id, segment)
+        view = reader.view(board, window, window_id, segment)._replace(viewer=viewer)
         return await reader.at_least(view, min_seq, lambda: reader.count(view, min, max))
 
     async def view(

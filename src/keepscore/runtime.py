@@ -22,8 +22,9 @@ from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.friends import ONE_WAY, FriendRules
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.audit import Audit
-from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses
+from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses, RestorePlayers
 from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.restricting import Restricting
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.rules import BoardRules
 from keepscore.fairplay.voids import Voids
@@ -170,6 +171,7 @@ class Runtime:
             await self.spool.drain()
         await self.cards.learn()
         self.reader.versions.begin()
+        await self.catalog.restrictions.refresh(self.ledger, self.clock(), at_once=True)
         self.writer.start()
         if self.settings.keeper == "automatic":
             self.keeper.start()
@@ -276,8 +278,14 @@ async def build_runtime(
     rebuilds = Rebuilds(parts, definitions, checkpoints, feed)
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds, addresses)
-    finishing = [FinishVoids(job_parts, voids), FinishReviews(job_parts, review), NoteAddresses(job_parts, addresses)]
-    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, finishing)
+    restricting = Restricting(job_parts, rebuilds, feed)
+    fair_play = [
+        FinishVoids(job_parts, voids),
+        FinishReviews(job_parts, review),
+        NoteAddresses(job_parts, addresses),
+        RestorePlayers(job_parts, restricting),
+    ]
+    keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, fair_play)
     players = Players(stores, claims, reader)
     return Runtime(
         settings=settings,
@@ -322,7 +330,7 @@ async def build_runtime(
         matches=Matches(stores, writer, retries),
         review=review,
         players=players,
-        moderation=Moderation(voids, review, addresses, claims),
+        moderation=Moderation(voids, review, addresses, restricting, claims),
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),

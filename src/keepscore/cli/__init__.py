@@ -29,6 +29,7 @@ from keepscore.cli import (
     players,
     rankings,
     resets,
+    restrictions,
     review,
     scores,
     verification,
@@ -115,6 +116,7 @@ app.add_typer(moderation.app)
 app.add_typer(review.app, name="queue")
 app.add_typer(players.app, name="players")
 app.add_typer(matches.app, name="match")
+app.add_typer(restrictions.app)
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")
 

@@ -13,7 +13,7 @@ import msgspec
 
 from keepscore.domain.imports import Part
 from keepscore.domain.results.access import ApiKey, KeyList
-from keepscore.domain.results.moderation import Void, VoidList
+from keepscore.domain.results.moderation import RestrictedPlayer, RestrictedPlayers, Void, VoidList
 from keepscore.domain.results.players import DeletedProfile
 from keepscore.domain.results.standings import BoardInfo, Deleted, encode
 from keepscore.errors import InvalidField
@@ -35,6 +35,7 @@ __all__ = [
     "profile_deleted",
     "read",
     "reasons_of",
+    "restricted_of",
     "view_of",
     "voids_of",
 ]
@@ -131,10 +132,16 @@ def change(
 
 
 def view_of(
-    window: str | None, window_id: str | None, segment: str | None, rank: str | None = None, min_seq: str | None = None
+    window: str | None,
+    window_id: str | None,
+    segment: str | None,
+    rank: str | None = None,
+    min_seq: str | None = None,
+    *,
+    viewer: str | None = None,
 ) -> dict[str, str | None]:
-    """Return the parameters of a query that name a ranking, how its ranks are numbered, and which position it must be at."""
-    return {"window": window, "window_id": window_id, "segment": segment, "rank": rank, "min_seq": min_seq}
+    """Return the parameters of a query that name a ranking, how its ranks are numbered, which position it must be at, and who looks."""
+    return {"window": window, "window_id": window_id, "segment": segment, "rank": rank, "min_seq": min_seq, "viewer": viewer}
 
 
 def decoder(kind: type[T]) -> Decode[T]:
@@ -188,6 +195,11 @@ def keys_of(answer: HttpAnswer) -> list[ApiKey]:
 def voids_of(answer: HttpAnswer) -> list[Void]:
     """Read voids."""
     return msgspec.json.decode(answer.body, type=VoidList).voids
+
+
+def restricted_of(answer: HttpAnswer) -> list[RestrictedPlayer]:
+    """Read hidden and shadowed players."""
+    return msgspec.json.decode(answer.body, type=RestrictedPlayers).players
 
 
 def parts_of(answer: HttpAnswer) -> list[Part]:

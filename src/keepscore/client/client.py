@@ -189,13 +189,15 @@ class Client(Sender):
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Top:
         """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range.
 
-        With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is there. So do all reads.
+        A shadowed `viewer` is among them. With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is
+        there. So do all reads.
         """
         page = {"limit": limit, "offset": offset, "cursor": cursor, "min": min, "max": max}
-        query = {**page, **view_of(window, window_id, segment, rank, min_seq)}
+        query = {**page, **view_of(window, window_id, segment, rank, min_seq, viewer=viewer)}
         return await self._call(read(decoder(Top), "boards", board, "top", query=query))
 
     async def rank(
@@ -209,9 +211,10 @@ class Client(Sender):
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> PlayerPlace:
-        """Return where a player stands, with `around` players above and below."""
-        query = {"around": around, **view_of(window, window_id, segment, rank, min_seq)}
+        """Return where a player stands, with `around` players above and below, as they see it or as another `viewer` does."""
+        query = {"around": around, **view_of(window, window_id, segment, rank, min_seq, viewer=viewer)}
         return await self._call(read(decoder(PlayerPlace), "boards", board, "players", player_id, query=query))
 
     async def around(
@@ -225,9 +228,10 @@ class Client(Sender):
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Around:
-        """Return the players around a rank."""
-        query = {"around": around, **view_of(window, window_id, segment, rank, min_seq)}
+        """Return the players around a rank; a shadowed `viewer` may be among them."""
+        query = {"around": around, **view_of(window, window_id, segment, rank, min_seq, viewer=viewer)}
         return await self._call(read(decoder(Around), "boards", board, "ranks", str(center_rank), query=query))
 
     async def lookup(
@@ -240,9 +244,10 @@ class Client(Sender):
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Lookup:
-        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
-        query, body = view_of(window, window_id, segment, rank, min_seq), {"player_ids": player_ids}
+        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order; a shadowed `viewer` may be among them."""
+        query, body = view_of(window, window_id, segment, rank, min_seq, viewer=viewer), {"player_ids": player_ids}
         return await self._call(read(decoder(Lookup), "boards", board, "players", "lookup", query=query, body=body))
 
     async def count(
@@ -255,9 +260,10 @@ class Client(Sender):
         window_id: str | None = None,
         segment: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Count:
-        """Return how many players there are, or how many have a score from `min` to `max`."""
-        query = {"min": min, "max": max, **view_of(window, window_id, segment, min_seq=min_seq)}
+        """Return how many players there are, or how many have a score from `min` to `max`; a shadowed `viewer` is counted."""
+        query = {"min": min, "max": max, **view_of(window, window_id, segment, min_seq=min_seq, viewer=viewer)}
         return await self._call(read(decoder(Count), "boards", board, "count", query=query))
 
     async def view(

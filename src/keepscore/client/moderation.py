@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from keepscore.client.calls import RequestKey, change, decoder, read, voids_of
+from keepscore.client.calls import RequestKey, change, decoder, read, restricted_of, voids_of
 from keepscore.client.sending import Send
-from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import QueueItem, QueuePage
 
 __all__ = ["Moderation"]
@@ -115,3 +115,43 @@ class Moderation:
     async def _decide(self, queue_id: str, verb: str, reason: str, key: str | None) -> QueueItem:
         path, body = ("moderation", "queue", queue_id, verb), {"reason": reason}
         return await self._call(change(decoder(QueueItem), "POST", *path, body=body, key=RequestKey(key), is_long=True))
+
+    async def hide(
+        self,
+        player_id: str,
+        reason: str,
+        *,
+        boards: Sequence[str] | None = None,
+        until: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PlayerDecision:
+        """Hide a player: ranked for nobody on some `boards`, or on all, up to a moment; what they score is recorded."""
+        body = {"player_id": player_id, "reason": reason, "boards": boards, "until": until}
+        return await self._restrict("hide", body, idempotency_key)
+
+    async def shadow(
+        self,
+        player_id: str,
+        reason: str,
+        *,
+        boards: Sequence[str] | None = None,
+        until: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PlayerDecision:
+        """Shadow a player: ranked for themselves, as before, and for nobody else."""
+        body = {"player_id": player_id, "reason": reason, "boards": boards, "until": until}
+        return await self._restrict("shadow", body, idempotency_key)
+
+    async def restore(
+        self, player_id: str, reason: str, *, boards: Sequence[str] | None = None, idempotency_key: str | None = None
+    ) -> PlayerDecision:
+        """Let a player who is hidden or shadowed be ranked again, with all that they have scored meanwhile."""
+        return await self._restrict("restore", {"player_id": player_id, "reason": reason, "boards": boards}, idempotency_key)
+
+    async def _restrict(self, action: str, body: dict[str, Any], key: str | None) -> PlayerDecision:
+        return await self._call(change(decoder(PlayerDecision), "POST", "moderation", action, body=body, key=RequestKey(key), is_long=True))
+
+    async def restricted(self, *, player_id: str | None = None, board: str | None = None) -> list[RestrictedPlayer]:
+        """Return who is hidden or shadowed now: all, a player, or those on a board."""
+        query = {"player_id": player_id, "board": board}
+        return await self._call(read(restricted_of, "moderation", "restricted", query=query))

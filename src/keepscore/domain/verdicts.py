@@ -3,6 +3,9 @@
 A *void* says that an event no longer counts, a *restore* takes one void back. Each names one event, under the id of the decision that it
 belongs to, and has the player, time, segments and scope of that event: so it reaches the same rankings. An event counts while no void of
 it stands, whatever order the verdicts come in.
+
+A *hide* says that a player was hidden or shadowed, a *show* that this has ended: both only let the player be restated. Who is ranked is
+what `restrictions` say.
 """
 
 from __future__ import annotations
@@ -12,10 +15,12 @@ from typing import Any
 
 from keepscore.domain.scoring import Event
 
-__all__ = ["VERDICTS", "EventId", "event_id", "named_event", "that_count", "verdict_on"]
+__all__ = ["ON_PLAYERS", "VERDICTS", "EventId", "event_id", "named_event", "that_count", "verdict_on"]
 
+#: The kinds of events that are verdicts on a player.
+ON_PLAYERS = frozenset({"hide", "show"})
 #: The kinds of events that are verdicts.
-VERDICTS = frozenset({"void", "restore"})
+VERDICTS = frozenset({"void", "restore"}) | ON_PLAYERS
 
 #: Writer and number of an event on its board.
 EventId = tuple[int, int]

@@ -76,6 +76,8 @@ async def _moved(stores: Stores, live: LiveBoard, ranking: Ranking, players: lis
     for player, past in (await pasts_of(stores.ledger, live, players)).items():
         if turns.is_over():
             await turns.pass_on()
+        if past.is_hidden:
+            continue
         counting = [event for event in that_count(past.events) if ranking in live.rankings_of(event)]
         opened = past.states.get(ranking)
         left = [event for event in counting if event_id(event) not in void]

@@ -1,15 +1,16 @@
-"""The keeper's jobs that finish decisions which were cut short, and note who sends scores from where."""
+"""The keeper's jobs that finish decisions which were cut short, end those that are over, and note who sends scores from where."""
 
 from __future__ import annotations
 
 from keepscore.domain.nouns import counted
 from keepscore.fairplay.addresses import Addresses
+from keepscore.fairplay.restricting import Restricting
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 
-__all__ = ["FinishReviews", "FinishVoids", "NoteAddresses"]
+__all__ = ["FinishReviews", "FinishVoids", "NoteAddresses", "RestorePlayers"]
 
 
 class FinishVoids(Job):
@@ -55,3 +56,19 @@ class NoteAddresses(Job):
     async def run(self, now: int) -> str:
         noted = await self._addresses.flush()
         return f"noted {counted(noted, 'address', 'addresses')}" if noted else ""
+
+
+class RestorePlayers(Job):
+    """Lets players be ranked again whose time is over, finishes what was cut short, and unranks who was ranked by mistake."""
+
+    name = "restore players"
+    every = SECOND_MS
+    is_slow = False
+
+    def __init__(self, parts: JobParts, restricting: Restricting) -> None:
+        super().__init__(parts)
+        self._restricting = restricting
+
+    async def run(self, now: int) -> str:
+        finished = await self._restricting.finish_all()
+        return f"finished: {', '.join(finished)}" if finished else ""

@@ -1,17 +1,18 @@
-"""`lb.moderation`: void events, undo that, remove players from boards, and decide about scores in the queue."""
+"""`lb.moderation`: void events, undo that, remove, hide, shadow and restore players, and decide about scores in the queue."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import msgspec
 
-from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
 from keepscore.fairplay.addresses import Addresses
+from keepscore.fairplay.restricting import Restricting, RestrictionRequest, checked_request
 from keepscore.fairplay.review import Review, ReviewRequest, Verb
 from keepscore.fairplay.selection import Selection, SelectionRequest, checked_selection
 from keepscore.fairplay.voids import Voids
@@ -23,10 +24,11 @@ __all__ = ["Moderation"]
 class Moderation:
     """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
 
-    def __init__(self, voids: Voids, review: Review, addresses: Addresses, claims: Claims) -> None:
+    def __init__(self, voids: Voids, review: Review, addresses: Addresses, restricting: Restricting, claims: Claims) -> None:
         self._voids = voids
         self._review = review
         self._addresses = addresses
+        self._restricting = restricting
         self._claims = claims
 
     async def void(
@@ -112,6 +114,47 @@ class Moderation:
         check_reason(reason)
         claim = claim_on("queue", queue_id, key, (verb, reason))
         return await self._claims.once(claim, QueueItem, lambda keep: self._review.decide(queue_id, verb, reason, key))
+
+    async def hide(
+        self,
+        player_id: str,
+        reason: str,
+        *,
+        boards: Sequence[str] | None = None,
+        until: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PlayerDecision:
+        """Hide a player: ranked for nobody on some `boards`, or on all, up to a moment; what they score is recorded."""
+        wanted = checked_request(player_id, reason, boards, until, idempotency_key)
+        return await self._restrict("hide", wanted, lambda: self._restricting.restrict("hide", wanted))
+
+    async def shadow(
+        self,
+        player_id: str,
+        reason: str,
+        *,
+        boards: Sequence[str] | None = None,
+        until: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PlayerDecision:
+        """Shadow a player: ranked for themselves, as before, and for nobody else."""
+        wanted = checked_request(player_id, reason, boards, until, idempotency_key)
+        return await self._restrict("shadow", wanted, lambda: self._restricting.restrict("shadow", wanted))
+
+    async def restore(
+        self, player_id: str, reason: str, *, boards: Sequence[str] | None = None, idempotency_key: str | None = None
+    ) -> PlayerDecision:
+        """Let a player who is hidden or shadowed be ranked again, with all that they have scored meanwhile."""
+        wanted = checked_request(player_id, reason, boards, None, idempotency_key)
+        return await self._restrict("restore", wanted, lambda: self._restricting.restore(wanted))
+
+    async def restricted(self, *, player_id: str | None = None, board: str | None = None) -> list[RestrictedPlayer]:
+        """Return who is hidden or shadowed now: all, a player, or those on a board."""
+        return await self._restricting.listed(None if player_id is None else check_player(player_id), board)
+
+    async def _restrict(self, action: str, wanted: RestrictionRequest, work: Callable[[], Awaitable[PlayerDecision]]) -> PlayerDecision:
+        claim = claim_on("restriction", wanted.player, wanted.key, (action, *wanted[1:4]))
+        return await self._claims.once(claim, PlayerDecision, lambda keep: work())
 
     async def _once(self, board: str, key: str | None, request: object, selection: Selection, reason: str, revise: bool) -> VoidReport:
         claim = claim_on("void", board, key, request)

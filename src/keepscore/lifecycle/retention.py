@@ -54,7 +54,8 @@ class _Covered:
     """What an opening covers, the one before it included."""
 
     def __init__(self, live: LiveBoard, opening: Opening, before: Opening | None) -> None:
-        self.folder = Folder(live)
+        # What is hidden now may be shown again.
+        self.folder = Folder(live, with_hidden=True)
         self._live = live
         self._opening = opening
         self._before = before

@@ -48,8 +48,10 @@ class Folder:
     starts over with it, as one that an engine has dropped does.
     """
 
-    def __init__(self, live: LiveBoard) -> None:
+    def __init__(self, live: LiveBoard, with_hidden: bool = False) -> None:
         self.live = live
+        #: Whether those who are not ranked now are among the states.
+        self._with_hidden = with_hidden
         self.fold = fold_for(live.board)
         self.states: dict[Ranking, dict[str, State]] = {}
         self._expiries: dict[Ranking, int] = {}
@@ -214,8 +216,23 @@ class Folder:
                     state = fold_all(self.live.board, own, None if since else past.states.get(ranking))
                     if state is not None:
                         self._states(ranking)[player] = state
-                    elif ranking in self.states and self.states[ranking].pop(player, None) is not None:
-                        self.gone.setdefault(ranking, set()).add(player)
+                    else:
+                        self._take_out(ranking, player)
+        if not self._with_hidden:
+            await self._leave_out_hidden(ledger)
+
+    def _take_out(self, ranking: Ranking, player: str) -> None:
+        if ranking in self.states and self.states[ranking].pop(player, None) is not None:
+            self.gone.setdefault(ranking, set()).add(player)
+
+    async def _leave_out_hidden(self, ledger: Ledger) -> None:
+        """Take out those who are not ranked now. O(rankings) for each of them."""
+        catalog = self.live.catalog
+        if catalog is not None:
+            await catalog.restrictions.refresh(ledger, catalog.clock())
+            for player in catalog.restrictions.players_on(self.live.name, catalog.clock()):
+                for ranking in self.states:
+                    self._take_out(ranking, player)
 
 
 def counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from keepscore.caches import ByteCache, bytes_of
@@ -14,18 +13,18 @@ from keepscore.domain.scoring import Event, Kind, Scope
 from keepscore.domain.verdicts import VERDICTS
 from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of
 from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.projection.archived_windows import ArchivedWindows
+from keepscore.projection.restrictions import Restrictions
 from keepscore.storage.engines.base import Ranking, Update, made_update
 from keepscore.storage.ledgers.boards import BoardRecord
 
 __all__ = [
     "HOUR_MS",
     "TARGETS_BYTES",
-    "ArchivedWindows",
     "CalendarPosition",
     "Catalog",
     "LiveBoard",
     "RankingRoute",
-    "archived_windows",
     "check_links",
 ]
 
@@ -183,6 +182,13 @@ class LiveBoard:
         """Up to which end its windows are closed, by their names, whatever the clock says."""
         return _NONE if self.catalog is None else self.catalog.closed.get(self.id, _NONE)
 
+    def hides(self, player: str) -> bool:
+        """Return whether a player is not ranked now, as far as this process knows."""
+        catalog = self.catalog
+        return (
+            catalog is not None and bool(catalog.restrictions) and catalog.restrictions.on(self.name, player, catalog.clock()) is not None
+        )
+
     def shown_at(self, now: int) -> Callable[[int], Score]:
         """Return how scores that an engine keeps are shown at a moment."""
         shown, half_life = self.board.shown, self.half_life
@@ -218,7 +224,10 @@ class LiveBoard:
             amount = self.half_life.level(amount, at)
         expiries = self.expiries(route, received)
         at -= at % self._step
-        kind = _TO_ENGINES.get(given.kind, given.kind)
+        kind: str = _TO_ENGINES.get(given.kind, given.kind)
+        if given.kind in VERDICTS or self.hides(given.player):
+            # An engine tells no ranks for these.
+            kind, ranked = "restate", False
         return made_update((given.player, kind, amount, at, received, route.rankings, route.wholes, expiries, ranked))
 
     def _kept(self, route: RankingRoute) -> RankingRoute:
@@ -288,23 +297,6 @@ class LiveBoard:
             raise UnknownSegment(f"segment {segment!r} names no printable value: write it as '{name}:value'")
 
 
-class ArchivedWindows(NamedTuple):
-    """The windows of a board that are archived: their ids by name, and the end of the latest."""
-
-    ids: dict[str, set[str]]
-    latest_end: int
-
-
-def archived_windows(board: Board, ids: dict[str, set[str]]) -> ArchivedWindows:
-    """Return the archived windows of a board. Ids that its calendar does not have are left out. O(ids)."""
-    latest = 0
-    for window, own in ids.items():
-        for window_id in own if window in board.periods else ():
-            with suppress(UnknownWindow):
-                latest = max(latest, span_of(board, window, window_id).end)
-    return ArchivedWindows(ids, latest)
-
-
 class Catalog:
     """All live boards by name."""
 
@@ -316,6 +308,8 @@ class Catalog:
         self.archived: dict[int, ArchivedWindows] = {}
         #: Changes whenever the ledger has noted another one.
         self.archived_version = b""
+        #: Who is not ranked.
+        self.restrictions = Restrictions()
         self._boards: dict[str, LiveBoard] = {}
         #: The roll-ups that are made from each board that has some.
         self._rollups: dict[str, list[LiveBoard]] = {}

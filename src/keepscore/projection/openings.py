@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from keepscore.domain.durations import time_of
@@ -14,7 +14,7 @@ from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.openings import OpenedRanking, Opening
 from keepscore.storage.ledgers.slots import Slot
 
-__all__ = ["PlayerPast", "expiry_in", "names_in", "pasts_of", "player_past", "ranking_in", "said"]
+__all__ = ["PlayerPast", "expiry_in", "hiding", "names_in", "pasts_of", "player_past", "ranking_in", "said"]
 
 
 class PlayerPast(NamedTuple):
@@ -26,6 +26,8 @@ class PlayerPast(NamedTuple):
     own: dict[Ranking, int]
     #: From which time on all events are there.
     at: int
+    #: Whether nothing of it is ranked now.
+    is_hidden: bool = False
 
 
 async def player_past(ledger: Ledger, live: LiveBoard, player: str) -> PlayerPast:
@@ -38,11 +40,13 @@ async def pasts_of(ledger: Ledger, live: LiveBoard, players: Sequence[str]) -> d
     # In this order: an opening that comes to count between the two covers some of the events, and these are known.
     events = await ledger.events.of_players(live.id, players)
     found = await ledger.openings.states_of(live.id, players)
+    hides = await hiding(ledger, live)
     if found is None:
-        return {player: PlayerPast({}, own, {}, 0) for player, own in events.items()}
+        return {player: PlayerPast({}, own, {}, 0, hides(player)) for player, own in events.items()}
     opening, rows = found
     pasts = {
-        player: PlayerPast({}, [event for event in own if not opening.covers(event)], {}, opening.at) for player, own in events.items()
+        player: PlayerPast({}, [event for event in own if not opening.covers(event)], {}, opening.at, hides(player))
+        for player, own in events.items()
     }
     for place, state in rows:
         ranking = ranking_in(live, place)
@@ -52,6 +56,13 @@ async def pasts_of(ledger: Ledger, live: LiveBoard, players: Sequence[str]) -> d
             if state.own is not None:
                 past.own[ranking] = state.own
     return pasts
+
+
+async def hiding(ledger: Ledger, live: LiveBoard) -> Callable[[str], bool]:
+    """Return a test of whether a player is not ranked on a board now."""
+    if live.catalog is not None:
+        await live.catalog.restrictions.refresh(ledger, live.catalog.clock())
+    return live.hides
 
 
 def ranking_in(live: LiveBoard, place: OpenedRanking) -> Ranking | None:

@@ -34,6 +34,8 @@ class FoldRequest(NamedTuple):
     end: int = FOREVER_MS
     progress: Progress = no_progress
     pace: Pace | None = None
+    #: Whether those who are not ranked now are among the states.
+    with_hidden: bool = False
 
 
 class Folded(NamedTuple):
@@ -48,7 +50,7 @@ async def fold_own_events(ledger: Ledger, live: LiveBoard, request: FoldRequest)
     """Fold a board's own events, and all that were dropped. O(events), and all states are in memory."""
     while True:
         opening = await ledger.openings.current(live.id)
-        folder = Folder(live)
+        folder = Folder(live, request.with_hidden)
         if opening is not None:
             await folder.open_with(ledger, opening, request.start, request.end)
         await _fold(ledger, folder, opening, request)
@@ -59,7 +61,7 @@ async def fold_own_events(ledger: Ledger, live: LiveBoard, request: FoldRequest)
 
 
 async def _fold(ledger: Ledger, folder: Folder, opening: Opening | None, request: FoldRequest) -> None:
-    upto, start, end, progress, given_pace = request
+    upto, start, end, progress, given_pace, _ = request
     pace = given_pace or Pace.without_pauses()
     dropped = opening.events if opening is not None else 0
     total = sum(upto.values())

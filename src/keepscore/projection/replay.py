@@ -27,16 +27,16 @@ async def restated(ledger: Ledger, live: LiveBoard, player: str, ranking: Rankin
 
 
 async def restated_all(
-    ledger: Ledger, live: LiveBoard, wanted: Mapping[Ranking, Collection[str]], upto: Positions
+    ledger: Ledger, live: LiveBoard, wanted: Mapping[Ranking, Collection[str]], upto: Positions, with_hidden: bool = False
 ) -> dict[Ranking, dict[str, State | None]]:
-    """Do the same for many players in several rankings, in a few queries.
+    """Do the same for many players in several rankings, in a few queries. Those who are not ranked now have a state only `with_hidden`.
 
     O(events of the players), but O(events of the board) where rankings expire: what was before an expiry does not count.
     """
     found: dict[Ranking, dict[str, State | None]] = {ranking: {} for ranking in wanted}
     expiring = [ranking for ranking in wanted if ranking.window in live.ttls and wanted[ranking]]
     if expiring:
-        states = (await fold_ledger(ledger, live, FoldRequest(upto))).states
+        states = (await fold_ledger(ledger, live, FoldRequest(upto, with_hidden=with_hidden))).states
         for ranking in expiring:
             found[ranking] = {player: states.get(ranking, {}).get(player) for player in wanted[ranking]}
     rankings_of: dict[str, list[Ranking]] = {}
@@ -45,7 +45,7 @@ async def restated_all(
             rankings_of.setdefault(player, []).append(ranking)
     for players in _slices(list(rankings_of)):
         if live.board.is_rollup:
-            rolled_up = await roll_up_players(ledger, live, players)
+            rolled_up = await roll_up_players(ledger, live, players, with_hidden)
             for player in players:
                 for ranking in rankings_of[player]:
                     found[ranking][player] = rolled_up[player].get(ranking)
@@ -55,7 +55,7 @@ async def restated_all(
             if turns.is_over():
                 await turns.pass_on()
             for ranking, state in _states_in(live, rankings_of[player], past, upto):
-                found[ranking][player] = state
+                found[ranking][player] = state if with_hidden or not past.is_hidden else None
     return found
 
 

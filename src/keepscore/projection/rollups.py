@@ -191,11 +191,18 @@ async def fold_rollup(ledger: Ledger, live: LiveBoard, upto: Mapping[int, int]) 
     return Folded(states_of, {}, count)
 
 
-async def roll_up_players(ledger: Ledger, live: LiveBoard, players: Sequence[str]) -> dict[str, dict[Ranking, State]]:
-    """Return the states of some players in all rankings of a roll-up, from all events there are. O(events of the players)."""
+async def roll_up_players(
+    ledger: Ledger, live: LiveBoard, players: Sequence[str], with_hidden: bool = False
+) -> dict[str, dict[Ranking, State]]:
+    """Return the states of some players in all rankings of a roll-up, from all events there are. O(events of the players).
+
+    On boards where a player is not ranked now, there is nothing, but `with_hidden`.
+    """
     found: dict[str, dict[Ranking, list[tuple[str, State]]]] = {player: {} for player in players}
     for part in parts_of(live):
         for player, past in (await pasts_of(ledger, part, players)).items():
+            if past.is_hidden and not with_hidden:
+                continue
             events: dict[Ranking, list[Event]] = {ranking: [] for ranking in past.states}
             for event in that_count(past.events):
                 for ranking in part.rankings_of(event):

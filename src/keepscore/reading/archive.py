@@ -7,15 +7,21 @@ A page costs O(log N + limit), a count O(rows kept).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from keepscore.domain.boards import Board, RankKind
+from keepscore.domain.durations import time_of
 from keepscore.domain.ordering import KeyCodec, Place, Ranks, Row
+from keepscore.domain.results.friends import FriendsBoard
+from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, Top
 from keepscore.errors import NotKept
 from keepscore.storage.engines.base import Page, Ranking, Rankings
 from keepscore.storage.ledgers.archives import Archive, Archived
 from keepscore.storage.ledgers.base import Ledger
 
 __all__ = ["Past", "final_archives", "past_for"]
+
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard)
 
 #: Beyond every score and level, on both sides.
 _FAR = 2**62
@@ -42,6 +48,12 @@ class Past(Rankings):
     def strict(self) -> Past:
         """The same, which tells all or nothing."""
         return Past(self._ledger, self._board, self.archive, strict=True)
+
+    def labelled(self, answer: A) -> A:
+        """Return an answer from it, which is final, and says so."""
+        answer.archived = True
+        answer.as_of = time_of(self.archive.taken)
+        return answer
 
     async def place(self, ranking: Ranking, player: str, wanted: RankKind | None = None) -> Place | None:
         return (await self.places(ranking, [player]))[0]

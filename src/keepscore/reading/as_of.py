@@ -62,6 +62,7 @@ class AsOf:
         try:
             async with self._turn:
                 states = await self._fold(live, ranking, moment)
+                await self._leave_out(live, states, moment)
                 rows = await asyncio.to_thread(_first, live, states, limit)
         finally:
             self._waiting -= 1
@@ -133,6 +134,13 @@ class AsOf:
             # What came to count meanwhile covers events that were folded, or others that were gone before.
             return await self._fold(live, ranking, moment)
         return states
+
+    async def _leave_out(self, live: LiveBoard, states: dict[str, State], moment: int) -> None:
+        """Take out those who were not ranked at a moment."""
+        if live.catalog is not None:
+            await live.catalog.restrictions.refresh(self._ledger, self._clock())
+            for player in live.catalog.restrictions.players_on(live.name, moment):
+                states.pop(player, None)
 
     async def _opened(self, live: LiveBoard, ranking: Ranking, opening: Opening | None) -> tuple[dict[str, State], int]:
         """Return what dropped events have left of a ranking, and until when it stays."""

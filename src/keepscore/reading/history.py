@@ -36,6 +36,7 @@ from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import PlayerPast, player_past
 from keepscore.projection.partial_rankings import rankings_of
 from keepscore.projection.stores import Stores
+from keepscore.projection.viewers import as_seen_by
 from keepscore.reading.archive import final_archives
 from keepscore.reading.as_of import AsOf
 from keepscore.reading.reader import Reader
@@ -96,7 +97,7 @@ class History:
     ) -> PlayerHistory:
         """Return a player's place in each window, and the best one ever, as a `viewer` may see it."""
         live = self._catalog[board]
-        found = await self._look(live, lambda sources: _player_history(sources, live, player_id, window, limit))
+        found = await self._look(live, lambda sources: _player_history(sources, live, player_id, window, limit, viewer or player_id))
         (told,) = await self._reader.labels.visible([player_id], viewer)
         if told is None:
             # Nobody knows of somebody who is hidden.
@@ -199,7 +200,7 @@ async def _board_windows(sources: _Sources, live: LiveBoard, window: str | None,
     return Windows(live.name, list(await asyncio.gather(*map(info, page))))
 
 
-async def _player_history(sources: _Sources, live: LiveBoard, player: str, window: str | None, limit: int) -> PlayerHistory:
+async def _player_history(sources: _Sources, live: LiveBoard, player: str, window: str | None, limit: int, viewer: str) -> PlayerHistory:
     """Return a player's places, window by window. O(windows), and O(events of the player) where some lie beyond the archived standings."""
     ledger, source, _, now = sources
     check_player(player)
@@ -208,9 +209,11 @@ async def _player_history(sources: _Sources, live: LiveBoard, player: str, windo
     known = await _known_windows(sources, live, name)
     rows = {archive.id: row for archive, row in await ledger.archives.of_player(live.id, player)} if known else {}
     wanted = [one.ranking for one in known if one.is_live and (one.archive is None or one.archive.id not in rows)]
-    live_places = dict(
-        zip(wanted, await asyncio.gather(*(source.place(ranking, player, live.board.rank) for ranking in wanted)), strict=True)
-    )
+
+    async def place_in(ranking: Ranking) -> Place | None:
+        return await (await as_seen_by(source, ledger, live, ranking, viewer)).place(ranking, player, live.board.rank)
+
+    live_places = dict(zip(wanted, await asyncio.gather(*map(place_in, wanted)), strict=True))
     past: PlayerPast | None = None
     history: list[PastPlace] = []
     best: tuple[tuple[int, Score, int], BestPlace] | None = None

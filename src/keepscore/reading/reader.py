@@ -23,7 +23,8 @@ from keepscore.projection.changes import Changes
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.partial_rankings import HISTOGRAMS_BYTES, Histograms, KeptRankings, rankings_of
 from keepscore.projection.stores import Stores
-from keepscore.reading.archive import Past, past_for
+from keepscore.projection.viewers import seen_by
+from keepscore.reading.archive import past_for
 from keepscore.reading.cards import Cards
 from keepscore.reading.cursors import Cursors
 from keepscore.reading.movement import Movement
@@ -181,7 +182,10 @@ class Reader:
         card = self.cards.known(player)
         if card is None or (card.visibility != "public" and player != view.viewer):
             return None
-        place = self._placed(self._engine, view, player, instant.place_now(view.ranking, player))
+        found = instant.place_now(view.ranking, player)
+        if self._catalog.restrictions and (found is None or view.viewer is not None):
+            return None
+        place = self._placed(self._engine, view, player, found)
         put_card(place, card)
         return place
 
@@ -189,7 +193,9 @@ class Reader:
         """Return where a player stands, with some above and below. O(log N + around)."""
         if around:
             check_within("around", around, 0, MAX_AROUND)
-        place = await self.read(view, lambda source: self._player(source, view, player, around))
+        # The own rank is shown as the player sees it, unless somebody else looks.
+        seen = view if view.viewer is not None else view._replace(viewer=player)
+        place = await self.read(seen, lambda source: self._player(source, view, player, around))
         place.around = await self.labels.shown(place.around, view.viewer)
         if not await self.labels.put_on(place, view.viewer):
             raise UnknownPlayer(not_ranked(view, player))
@@ -293,7 +299,9 @@ class Reader:
         return answer
 
     async def read(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
-        """Return an answer from where it is found: an archive, the engine, or the ledger's checkpoint."""
+        """Return an answer from where it is found: an archive, the engine, or the ledger's checkpoint; as the viewer sees it."""
+        if view.viewer is not None:
+            read = seen_by(self._ledger, view.live, view.ranking, view.viewer, read)
         return await (self._past if view.ended else self.read_present)(view, read)
 
     async def read_present(self, view: View, read: Callable[[Rankings], Awaitable[P]]) -> P:
@@ -327,11 +335,11 @@ class Reader:
         if past is None:
             return await self.present.read(view.live, lambda: read(self._source(view)), read)
         with suppress(NotKept):
-            return _archived(past, await read(past.strict))
+            return past.labelled(await read(past.strict))
         with suppress(EngineUnavailable, NotKept, InvalidPage):
             if not view.live.is_retired(view.ranking) and (await self._engine.page(view.ranking, 0, 0)).total:
                 return await read(self._source(view))
-        return _archived(past, await read(past))
+        return past.labelled(await read(past))
 
     def _source(self, view: View) -> Rankings:
         return rankings_of(self._engine, self._ledger, view.live, self._histograms)
@@ -351,9 +359,3 @@ class Reader:
 
     def shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
         return live.board.shown if source.is_final else live.shown_at(self._clock())
-
-
-def _archived(past: Past, answer: A) -> A:
-    answer.archived = True
-    answer.as_of = time_of(past.archive.taken)
-    return answer

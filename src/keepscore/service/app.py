@@ -31,6 +31,7 @@ from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
 from keepscore.service.routes.players import PlayerRoutes
 from keepscore.service.routes.ranking_table import ranking_routes
 from keepscore.service.routes.resets import ResetRoutes
+from keepscore.service.routes.restrictions import RestrictionRoutes
 from keepscore.service.routes.review import ReviewRoutes
 from keepscore.service.shares import Shares
 
@@ -84,7 +85,7 @@ def make_app(
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
-        *(ModerationRoutes(leaderboards), AuditRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), RestrictionRoutes(leaderboards), AuditRoutes(leaderboards)),
         MatchRoutes(leaderboards),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )

@@ -212,10 +212,12 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Top:
         """Return a page of a ranking, by `offset` or `cursor`; with `min` or `max`, only players in that score range.
 
-        With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is there. So do all reads.
+        A shadowed `viewer` is among them. With `min_seq`, the `position` of a receipt or an answer, this waits until the ranking is
+        there. So do all reads.
         """
         return self._run(
             self._async.top(
@@ -230,6 +232,7 @@ class Leaderboards:
                 segment=segment,
                 rank=rank,
                 min_seq=min_seq,
+                viewer=viewer,
             )
         )
 
@@ -244,11 +247,20 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> PlayerPlace:
-        """Return where a player stands, with `around` players above and below."""
+        """Return where a player stands, with `around` players above and below, as they see it or as another `viewer` does."""
         return self._run(
             self._async.rank(
-                board, player_id, around=around, window=window, window_id=window_id, segment=segment, rank=rank, min_seq=min_seq
+                board,
+                player_id,
+                around=around,
+                window=window,
+                window_id=window_id,
+                segment=segment,
+                rank=rank,
+                min_seq=min_seq,
+                viewer=viewer,
             )
         )
 
@@ -263,11 +275,20 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Around:
-        """Return the players around a rank."""
+        """Return the players around a rank; a shadowed `viewer` may be among them."""
         return self._run(
             self._async.around(
-                board, center_rank, around=around, window=window, window_id=window_id, segment=segment, rank=rank, min_seq=min_seq
+                board,
+                center_rank,
+                around=around,
+                window=window,
+                window_id=window_id,
+                segment=segment,
+                rank=rank,
+                min_seq=min_seq,
+                viewer=viewer,
             )
         )
 
@@ -281,10 +302,13 @@ class Leaderboards:
         segment: str | None = None,
         rank: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Lookup:
-        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order."""
+        """Return the ranks of up to 1,000 players, such as a player's friends, in rank order; a shadowed `viewer` may be among them."""
         return self._run(
-            self._async.lookup(board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank, min_seq=min_seq)
+            self._async.lookup(
+                board, player_ids, window=window, window_id=window_id, segment=segment, rank=rank, min_seq=min_seq, viewer=viewer
+            )
         )
 
     def count(
@@ -297,9 +321,12 @@ class Leaderboards:
         window_id: str | None = None,
         segment: str | None = None,
         min_seq: str | None = None,
+        viewer: str | None = None,
     ) -> Count:
-        """Return how many players there are, or how many have a score from `min` to `max`."""
-        return self._run(self._async.count(board, min, max, window=window, window_id=window_id, segment=segment, min_seq=min_seq))
+        """Return how many players there are, or how many have a score from `min` to `max`; a shadowed `viewer` is counted."""
+        return self._run(
+            self._async.count(board, min, max, window=window, window_id=window_id, segment=segment, min_seq=min_seq, viewer=viewer)
+        )
 
     def view(
         self,

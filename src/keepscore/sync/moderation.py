@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from keepscore.domain.results.moderation import Void, VoidReport
+from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import QueueItem, QueuePage
 
 if TYPE_CHECKING:
@@ -98,3 +98,43 @@ class Moderation:
     def reject(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
         """Reject a score in the queue: it does not count."""
         return self._leaderboards._run(self._leaderboards._async.moderation.reject(queue_id, reason, idempotency_key=idempotency_key))
+
+    def hide(
+        self,
+        player_id: str,
+        reason: str,
+        *,
+        boards: Sequence[str] | None = None,
+        until: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PlayerDecision:
+        """Hide a player: ranked for nobody on some `boards`, or on all, up to a moment; what they score is recorded."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.hide(player_id, reason, boards=boards, until=until, idempotency_key=idempotency_key)
+        )
+
+    def shadow(
+        self,
+        player_id: str,
+        reason: str,
+        *,
+        boards: Sequence[str] | None = None,
+        until: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> PlayerDecision:
+        """Shadow a player: ranked for themselves, as before, and for nobody else."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.shadow(player_id, reason, boards=boards, until=until, idempotency_key=idempotency_key)
+        )
+
+    def restore(
+        self, player_id: str, reason: str, *, boards: Sequence[str] | None = None, idempotency_key: str | None = None
+    ) -> PlayerDecision:
+        """Let a player who is hidden or shadowed be ranked again, with all that they have scored meanwhile."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.restore(player_id, reason, boards=boards, idempotency_key=idempotency_key)
+        )
+
+    def restricted(self, *, player_id: str | None = None, board: str | None = None) -> list[RestrictedPlayer]:
+        """Return who is hidden or shadowed now: all, a player, or those on a board."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.restricted(player_id=player_id, board=board))

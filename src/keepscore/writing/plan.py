@@ -167,8 +167,10 @@ class Planner:
         if submission.at != submission.received:
             # While it waited, that may have changed.
             check_taken(live, submission.at)
-        own = submission.kind, submission.amount, submission.scope
-        return Plan(submission, live.alone, (self._event(live, submission, own),), (submission.update,))
+        event = self._event(live, submission, (submission.kind, submission.amount, submission.scope))
+        # Whether the player is ranked may have been decided while it waited.
+        update = live.update(event, submission.ranked) if live.hides(submission.player) else submission.update
+        return Plan(submission, live.alone, (event,), (update,))
 
     def _plan_verdict(self, verdict: Submission) -> Plan:
         """Return the plan of a verdict: it counts where the event does that it is about, on no other board."""
@@ -360,7 +362,8 @@ class Planner:
 def _update(target: LiveBoard, submission: Submission, event: Event) -> Update:
     """Return what the engine has to do for one of a submission's events."""
     own = target is submission.live
-    if own and (event.kind, event.amount, event.scope) == (submission.kind, submission.amount, submission.scope):
+    as_given = (event.kind, event.amount, event.scope) == (submission.kind, submission.amount, submission.scope)
+    if own and as_given and not target.hides(submission.player):
         return submission.update
     return target.update(event, own and submission.ranked)
 

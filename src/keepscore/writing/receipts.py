@@ -13,7 +13,9 @@ from keepscore.domain.results.standings import BatchReceipt, Receipt, WindowRece
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, RankingLost
 from keepscore.projection.partial_rankings import is_estimated, rankings_of
 from keepscore.projection.stores import Stores
+from keepscore.projection.viewers import as_seen_by
 from keepscore.storage.engines.base import Change, Outcome, Rankings
+from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.claims import Answered, Claim
 from keepscore.storage.pace import Turns
 from keepscore.writing.groups import PendingRequest
@@ -146,6 +148,8 @@ class Receipts:
     async def _present(self, plan: Plan, changes: list[Change]) -> Receipt:
         """Return where the player stands by now, in an engine that has lost nothing."""
         rankings = rankings_of(self._engine, self._ledger, plan.boards[0])
+        if plan.boards[0].hides(plan.submission.player):
+            return await unranked_receipt(plan, rankings, self._ledger)
         try:
             return await present_receipt(plan, rankings, changes)
         except RankingLost as exc:
@@ -209,6 +213,22 @@ async def present_receipt(plan: Plan, rankings: Rankings, changes: list[Change])
         # It was recorded just now, and the engine has lost it since.
         answer.pending = True
     return answer
+
+
+async def unranked_receipt(plan: Plan, rankings: Rankings, ledger: Ledger) -> Receipt:
+    """Return the answer to a submission of a player who is not ranked: with the rank that they see, or with none."""
+    live, player, shown = plan.boards[0], plan.submission.player, plan.boards[0].shown_at(plan.submission.received)
+    windows: dict[str, WindowReceipt] = {}
+    for ranking in plan.shown:
+        seen = await as_seen_by(rankings, ledger, live, ranking, player)
+        (place,) = await seen.places(ranking, [player], live.board.rank)
+        windows[ranking.window] = WindowReceipt(ranking.window_id, _given(plan), None, None, None, None, None)
+        if place is not None:
+            rank: int = getattr(place, live.board.rank) or place.unique
+            share = percentile(place.unique, place.total)
+            windows[ranking.window] = WindowReceipt(ranking.window_id, shown(place.score), rank, rank, 0, share, place.total)
+    head = next(iter(windows.values()), None)
+    return _with_headline(plan, windows, head is not None and (live.board.takes_corrections or head.score == _given(plan)))
 
 
 def pending_receipt(plan: Plan) -> Receipt:

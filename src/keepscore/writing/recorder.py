@@ -85,6 +85,8 @@ class Recorder:
                 self._spool.renew()
                 self.numbers.restart()
             await self.numbers.meet_ledger(is_alone)
+            if self._is_elsewhere:
+                await self._catalog.restrictions.refresh(self._ledger, self._clock())
             if self._watch.has_doubts:
                 requests = self.engine_checks.refuse_doubtful(requests)
             while requests:

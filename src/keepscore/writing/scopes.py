@@ -25,7 +25,7 @@ from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Update
 from keepscore.storage.ledgers.claims import Claim
 
-__all__ = ["Submission", "check_windows", "route_on", "verdict"]
+__all__ = ["Submission", "check_windows", "route_on", "verdict", "verdict_on_player"]
 
 #: What stands in a submission until it is known where it counts.
 NO_ROUTE = RankingRoute((), (), (), 0)
@@ -105,6 +105,13 @@ def verdict(live: LiveBoard, kind: Literal["void", "restore"], decision: str, ab
     """Return the verdict of a decision on a recorded event."""
     given = (live, about.player, kind, 0, about.at, now, about.segments, decision, verdict_on(about))
     found = Submission(*given, backfill=True, ranked=False, scope=about.scope)
+    found.find_rankings(now)
+    return found
+
+
+def verdict_on_player(live: LiveBoard, kind: Literal["hide", "show"], decision: str, player: str, now: int) -> Submission:
+    """Return the verdict of a decision on a player, which reaches the rankings of now."""
+    found = Submission(live, player, kind, 0, now, now, None, decision, None, backfill=True, ranked=False)
     found.find_rankings(now)
     return found
 

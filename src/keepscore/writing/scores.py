@@ -84,4 +84,10 @@ class Scores:
             positions = await self._ledger.events.positions(live.id)
             for ranking, own in (await restated_all(self._ledger, live, missing, positions)).items():
                 states[ranking] |= own
+        # Those who are not ranked go on from the score that they would have.
+        unranked = {ranking: [player for player in players if live.hides(player)] for ranking, players in wanted.items()}
+        if any(unranked.values()):
+            positions = await self._ledger.events.positions(live.id)
+            for ranking, own in (await restated_all(self._ledger, live, unranked, positions, with_hidden=True)).items():
+                states[ranking] |= own
         return states

@@ -54,6 +54,7 @@ def routes(keyed: KeyedService) -> list[dict[str, Any]]:
 VISIBLE = {"/v1/boards", "/v1/me/standings", "/v1/tokens", "/v1/players/{player_id}", "/v1/moderation/void"}
 VISIBLE |= {"/v1/moderation/voids", "/v1/moderation/void/{void_id}", "/v1/moderation/void/{void_id}/undo"}
 VISIBLE |= {"/v1/moderation/queue", "/v1/moderation/queue/{queue_id}/approve", "/v1/moderation/queue/{queue_id}/reject"}
+VISIBLE |= {"/v1/moderation/hide", "/v1/moderation/shadow", "/v1/moderation/restore", "/v1/moderation/restricted"}
 
 
 def sent(client: httpx.Client, route: dict[str, Any], board: str, headers: dict[str, str]) -> httpx.Response:

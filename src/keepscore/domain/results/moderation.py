@@ -10,7 +10,17 @@ import msgspec
 from keepscore.domain.boards import Score
 from keepscore.domain.results.plain import Result
 
-__all__ = ["ScoreAndRank", "Void", "VoidChange", "VoidList", "VoidReport", "VoidState"]
+__all__ = [
+    "PlayerDecision",
+    "RestrictedPlayer",
+    "RestrictedPlayers",
+    "ScoreAndRank",
+    "Void",
+    "VoidChange",
+    "VoidList",
+    "VoidReport",
+    "VoidState",
+]
 
 #: How far a void is: its verdicts are being recorded, stand, are being taken back, or are taken back.
 VoidState = Literal["applying", "standing", "undoing", "undone"]
@@ -70,3 +80,35 @@ class VoidList(Result):
     """The voids of a service, the newest first."""
 
     voids: list[Void]
+
+
+class PlayerDecision(Result, omit_defaults=True):
+    """What was decided about a player. `boards` is null where it is about all boards."""
+
+    decision_id: str
+    action: Literal["hide", "shadow", "restore"]
+    player_id: str
+    boards: list[str] | None
+    until: datetime | None
+    reason: str
+    at: datetime
+    replayed: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class RestrictedPlayer(Result):
+    """A player who is hidden or shadowed now. `boards` is null where that is so on all boards but those where they are `restored`."""
+
+    decision_id: str
+    state: Literal["hidden", "shadowed"]
+    player_id: str
+    boards: list[str] | None
+    restored: list[str]
+    since: datetime
+    until: datetime | None
+    reason: str
+
+
+class RestrictedPlayers(Result):
+    """The players who are hidden or shadowed now, the latest decisions first."""
+
+    players: list[RestrictedPlayer]

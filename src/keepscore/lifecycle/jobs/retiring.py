@@ -14,7 +14,8 @@ from keepscore.domain.boards import Board
 from keepscore.domain.nouns import counted
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
-from keepscore.projection.live_boards import ArchivedWindows, Catalog, LiveBoard, archived_windows
+from keepscore.projection.archived_windows import ArchivedWindows, archived_windows
+from keepscore.projection.live_boards import Catalog, LiveBoard
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.marks import ARCHIVED_VERSION, archived_ids

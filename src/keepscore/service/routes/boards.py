@@ -15,6 +15,7 @@ from keepscore.domain.results import standings as answers
 from keepscore.domain.values import check_player
 from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError
 from keepscore.leaderboards import Leaderboards
+from keepscore.projection.viewers import is_shadowed
 from keepscore.reading.score_range import ShownScores
 from keepscore.reading.view import View
 from keepscore.service.http.layer import NO_STORE, Answer, NoBody, NoQuery, Prepared, Request, decoded
@@ -56,6 +57,9 @@ __all__ = [
 REPLAYED: Headers = ((b"idempotency-replayed", b"true"),)
 
 _entry = msgspec.json.Decoder(EntryBody)
+
+#: What a read finds.
+Found = answers.Top | answers.PlayerPlace | answers.Around | answers.Count
 
 
 class Status(msgspec.Struct):
@@ -181,6 +185,15 @@ class Api:
         viewer = viewer_of(request)
         return view if viewer is None else view._replace(viewer=viewer)
 
+    async def _is_own(self, view: View, player: str | None = None) -> bool:
+        """Return whether the viewer, or else the player whom a read is about, sees what nobody else does: that is kept by nobody."""
+        return await is_shadowed(self._lb.runtime.ledger, view.live, view.viewer or player)
+
+    async def _answer(self, view: View, found: Found, headers: Headers, player: str | None = None) -> Answer | Prepared:
+        if await self._is_own(view, player):
+            return Answer(found, headers=NO_STORE)
+        return self._pages.answer(view, found, found.position, headers)
+
     async def top(self, request: Request[TopQuery, NoBody]) -> Answer | Prepared:
         """Return a page of a ranking; it is kept encoded until the ranking changes."""
         view, query = self._view(request), request.query
@@ -192,11 +205,12 @@ class Api:
             return top, top.position
 
         # What one player sees is kept for nobody.
-        if query.min_seq is None and not (view.viewer is not None and self._reader.cards.has_secrets):
+        is_own = view.viewer is not None and (self._reader.cards.has_secrets or await self._is_own(view))
+        if query.min_seq is None and not is_own:
             known = self._pages.known(key, view)
             return known if known is not None else await self._pages.page(key, view, made)
         found = await self._reader.at_least(view, query.min_seq, read)
-        return self._pages.answer(view, found, found.position, FOR_TOP)
+        return await self._answer(view, found, FOR_TOP)
 
     async def player(self, request: Request[PlayerQuery, NoBody]) -> Answer | Prepared:
         """Return where a player stands."""
@@ -206,14 +220,14 @@ class Api:
         if place is not None and type(place.position) is str:
             return self._pages.prepared(view, place.position, FOR_PLAYER, answers.encode(place))
         place = await self._reader.at_least(view, query.min_seq, lambda: reader.player(view, request.path[1], query.around))
-        return self._pages.answer(view, place, place.position, FOR_PLAYER)
+        return await self._answer(view, place, FOR_PLAYER, request.path[1])
 
     async def around(self, request: Request[AroundQuery, NoBody]) -> Answer | Prepared:
         """Return the players around a rank."""
         rank = whole_number("rank", request.path[1])
         view, query = self._view(request), request.query
         around = await self._reader.at_least(view, query.min_seq, lambda: self._reader.around(view, rank, query.around))
-        return self._pages.answer(view, around, around.position, FOR_TOP)
+        return await self._answer(view, around, FOR_TOP)
 
     async def lookup(self, request: Request[ViewQuery, LookupBody]) -> Answer:
         """Return some players in rank order."""
@@ -224,7 +238,7 @@ class Api:
         """Count players."""
         view, query = self._view(request), request.query
         count = await self._reader.at_least(view, query.min_seq, lambda: self._reader.count(view, query.min, query.max))
-        return self._pages.answer(view, count, count.position, FOR_PLAYER)
+        return await self._answer(view, count, FOR_PLAYER)
 
     async def verify(self, request: Request[VerifyQuery, NoBody]) -> Answer:
         """Compare a board with the ledger."""
@@ -299,6 +313,14 @@ async def entries_of(scores: list[msgspec.Raw]) -> list[Entry | KeepscoreError]:
     return entries
 
 
+def viewer_of(request: Request[Any, Any]) -> str | None:
+    """Return the player who looks: of the token, or as the query says."""
+    viewer: str | None = request.query.viewer
+    if viewer is not None:
+        request.principal.check_player(check_player(viewer))
+    return request.principal.player or viewer
+
+
 def _none(board: str) -> bool:
     return False
 
@@ -317,14 +339,6 @@ def idempotency_key(request: Request[Any, Any], in_body: str | None = None) -> s
     """Return the Idempotency-Key header, or the field of the body where there is no header."""
     header = request.header(b"idempotency-key")
     return in_body if header is None else header
-
-
-def viewer_of(request: Request[Any, Any]) -> str | None:
-    """Return the player who looks: that of a player token, or whom the query names."""
-    viewer: str | None = request.query.viewer
-    if viewer is not None:
-        request.principal.check_player(check_player(viewer))
-    return request.principal.player or viewer
 
 
 def whole_number(field: str, text: str) -> int:

@@ -73,7 +73,7 @@ NOTHING = msgspec.Raw(b"null")
 class ViewQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Which ranking: window (default: the board's first), window_id (default: now), segment (`region:eu`), numbering of ranks.
 
-    And `min_seq`, the position that it must show.
+    And `min_seq`, the position that it must show, and who looks.
     """
 
     window: WindowChoice = None

@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from keepscore.domain.restrictions import Restriction
 from keepscore.domain.results.reports import JobStatus
 from keepscore.storage.ledgers.slots import Slot
 
@@ -23,6 +24,7 @@ __all__ = [
     "ENGINE_HOME",
     "KEYS_VERSION",
     "PROBED",
+    "RESTRICTIONS_VERSION",
     "SECRET",
     "SERVICE_URL",
     "Mark",
@@ -34,6 +36,7 @@ __all__ = [
     "histogram",
     "is_stale_rollup",
     "job_status",
+    "restriction_note",
     "snapshot_taken",
     "void_note",
     "void_players",
@@ -80,8 +83,12 @@ KEYS_VERSION = _bytes("keys:version")
 #: Another value whenever more windows are archived.
 ARCHIVED_VERSION = _bytes("archived")
 
-_CLOSED, _ARCHIVED, _VOID = "closed", "archived", "void"
+#: Another value whenever it was decided who is ranked.
+RESTRICTIONS_VERSION = _bytes("restrictions:version")
+
+_CLOSED, _ARCHIVED, _VOID, _RESTRICTION = "closed", "archived", "void", "restriction"
 _job_status = msgspec.json.Decoder(JobStatus).decode
+_restriction = msgspec.json.Decoder(Restriction).decode
 
 
 def board_home(board_id: int) -> Mark[str]:
@@ -134,6 +141,11 @@ def void_players(void_id: str) -> Mark[bytes]:
     return _bytes(f"players_of_{_VOID}:{void_id}")
 
 
+def restriction_note(restriction_id: str) -> Mark[Restriction]:
+    """Return the mark of a decision that a player is not ranked."""
+    return Mark(f"{_RESTRICTION}:{restriction_id}", msgspec.json.encode, _restriction)
+
+
 class MarkStore(ABC):
     """Values under names, durable."""
 
@@ -165,6 +177,10 @@ class MarkStore(ABC):
     async def voids(self) -> dict[str, bytes]:
         """Return all voids (`void_note`), by their names. O(voids)."""
         return await self.read_all(f"{_VOID}:")
+
+    async def restrictions(self) -> dict[str, bytes]:
+        """Return all restrictions (`restriction_note`), by their names. O(restrictions)."""
+        return await self.read_all(f"{_RESTRICTION}:")
 
     @abstractmethod
     async def secret(self) -> bytes:
