@@ -12,12 +12,13 @@ from keepscore.domain.board_fields import TABLES
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.boards import Board
 from keepscore.domain.inactivity import Inactivity
+from keepscore.domain.prizes import Prize, Reward
 from keepscore.domain.ratings.definition import KStep, Rating
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import Rules
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
-TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Rating, KStep)
+TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Rating, KStep, Prize, Reward)
 STRUCTS: dict[str, type[msgspec.Struct]] = {struct.__name__: struct for struct in TABLE_STRUCTS}
 #: Where to read more of a field.
 SECTIONS = {
@@ -27,6 +28,7 @@ SECTIONS = {
     "rollup": "[Roll-ups](#roll-ups)",
     "rating": "[Matches](matches.md)",
     "rules": "[Rules](rules.md)",
+    "prize": "[Prizes](prizes.md)",
     "resets": "[Resets](#resets)",
     "keep_top": "[Only the first](#only-the-first)",
     "following": "[Migration](migration.md)",

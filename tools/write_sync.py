@@ -24,6 +24,8 @@ NAMESPACES = {
     "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
     "keys": ("Keys", Path("src/keepscore/access/keys.py")),
     "moderation": ("Moderation", Path("src/keepscore/fairplay/moderation.py")),
+    "prizes": ("Prizes", Path("src/keepscore/fairplay/prizes.py")),
+    "webhooks": ("Webhooks", Path("src/keepscore/fairplay/webhooks.py")),
     "audit": ("Audit", Path("src/keepscore/fairplay/audit.py")),
 }
 #: The class methods that make leaderboards.
@@ -36,7 +38,7 @@ CLIENT = Path("src/keepscore/client")
 #: Modules of the client that are made from others.
 TWINS = {
     CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py"
-    for name in ("sending", "namespaces", "keys", "friends", "groups", "matches", "moderation", "audit", "client")
+    for name in ("sending", "namespaces", "keys", "friends", "groups", "matches", "moderation", "prizes", "webhooks", "audit", "client")
 }
 #: What the text of a module becomes in its twin.
 BLOCKING = {
@@ -46,8 +48,9 @@ BLOCKING = {
     r"\ba(close|iter_bytes)\b": r"\1",
     r"\bAsyncClient\b": "Client",
     r"\basyncio\b": "time",
-    r"\bclient\.(sending|namespaces|keys|friends|groups|matches|moderation|audit)\b": r"client.sync_\1",
+    r"\bclient\.(sending|namespaces|keys|friends|groups|matches|moderation|prizes|webhooks|audit)\b": r"client.sync_\1",
     r"(?<!\.)\b(Sender|Send|Client|History|Players|Friends|Groups|Matches|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
+    r"(?<!\.)\b(Prizes|Webhooks)\b": r"Sync\1",
     r"\ban async context\b": "a context",
 }
 
@@ -67,10 +70,13 @@ from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStand
 from keepscore.domain.results.audit import AuditCheck, AuditPage
 from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, PlayerGroup
+from keepscore.domain.certificates import PublicKey
 from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.review import QueueItem, QueuePage
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winners, WinnersCheck
+from keepscore.domain.results.webhooks import Deliveries, Retried
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,

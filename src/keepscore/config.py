@@ -18,6 +18,7 @@ from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.friends import FRIEND_MODES, MAX_FRIENDS
+from keepscore.domain.webhooks import WebhookTarget, webhook_target
 from keepscore.errors import ConfigError, InvalidBoard
 
 __all__ = ["SETTINGS", "Setting", "Settings", "boards_from_file", "load_settings"]
@@ -141,6 +142,12 @@ SETTINGS: dict[str, Setting] = {
     "limits.groups": Setting(int, DEFAULT_CAPS.groups, "how many private groups there may be", COUNT),
     "limits.group_members": Setting(int, DEFAULT_CAPS.group_members, "how many members a group may have", "1 to 5000"),
     "limits.player_groups": Setting(int, DEFAULT_CAPS.player_groups, "how many groups a player may be in", "1 to 5000"),
+    "webhooks.url": Setting(str, "", "where messages about rewards go", "a URL such as 'https://game.example.com/hooks'"),
+    "webhooks.secret": Setting(str, "", "the secret that signs webhooks", "whsec_ and 24 to 64 random bytes in base64"),
+    "webhooks.secret_file": Setting(str, "", "a file with that secret", "the path of a file"),
+    "webhooks.allow": Setting(
+        list, [], "hosts that may have private addresses and need no https", "host names or addresses, such as ['hooks.internal']"
+    ),
 }
 
 
@@ -170,6 +177,7 @@ DURATIONS = {
 #: Settings that are lists: what each part is.
 PARTS = {
     "server.allowed_hosts": re.compile(r"\*|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"),
+    "webhooks.allow": re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"),
     "server.cors_origins": re.compile(r"\*|[a-z][a-z0-9+.-]*://[^/\s?#@]+"),
 }
 
@@ -204,6 +212,8 @@ class Settings(NamedTuple):
     rates: dict[str, str]
     units: dict[str, int]
     caps: Caps
+    #: Where messages about rewards go, if they go anywhere.
+    webhook: WebhookTarget | None
     boards: list[Board]
 
 
@@ -254,8 +264,22 @@ def load_settings(
         rates={subject: values[f"limits.{subject}"] for subject in ("key", "player", "address", "board")},
         units={cost: values[f"limits.{cost}"] for cost in ("light", "normal", "heavy")},
         caps=Caps(**{name: values[f"limits.{name}"] for name in Caps._fields}),
+        webhook=_webhook(values),
         boards=boards,
     )
+
+
+def _webhook(values: Mapping[str, Any]) -> WebhookTarget | None:
+    """Return where webhooks go; None: nowhere. Errors never tell the secret."""
+    url, secret, file = values["webhooks.url"], values["webhooks.secret"], values["webhooks.secret_file"]
+    if not url:
+        return None
+    if bool(secret) == bool(file):
+        raise ConfigError("webhooks.url needs a secret: give webhooks.secret or webhooks.secret_file, one of the two")
+    try:
+        return webhook_target(url, secret or _bytes(file).decode("ascii", "replace").strip(), values["webhooks.allow"])
+    except ValueError as exc:
+        raise ConfigError(f"webhooks.url = {url[:100]!r} cannot be used with its secret: {exc}") from None
 
 
 def boards_from_file(file: str) -> list[dict[str, Any]]:
@@ -353,6 +377,7 @@ def _checked(name: str, value: Any, where: str) -> Any:
     elif setting.kind is str:
         right = right and bool(value)
     if not right:
+        value = "…" if name == "webhooks.secret" else value
         raise ConfigError(f"{where}: {name} = {value!r} cannot be used; allowed: {setting.allowed}. It is {setting.meaning}")
     return value
 

@@ -23,6 +23,8 @@ from keepscore.domain.results.standings import Around, BatchReceipt, Count, Look
 from keepscore.errors import KeepscoreError, NotUsable
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.prizes import Prizes
+from keepscore.fairplay.webhooks import Webhooks
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifetime import Connect, Lifetime, OpenedByCall
 from keepscore.players.friends import Friends
@@ -51,7 +53,7 @@ class Leaderboards:
 
     Methods here submit and read scores. `history` looks back, `players` has names and profiles, `friends` has lists of friends, `groups`
     has private groups, `matches` records matches, `admin` manages whole boards, `keys` manages the API keys of a service, `moderation` has
-    what moderators decide, and `audit` who did what.
+    what moderators decide, `prizes` what there is to win, `webhooks` what waits to be delivered, and `audit` who did what.
 
     >>> import asyncio
     >>> async def main():
@@ -81,6 +83,10 @@ class Leaderboards:
         self.keys = cast("Keys", OpenedByCall(self._opened, "keys", Keys))
         #: What moderators decide: events that no longer count, and undoing that.
         self.moderation = cast("Moderation", OpenedByCall(self._opened, "moderation", Moderation))
+        #: What there is to win: winners, rewards and certificates.
+        self.prizes = cast("Prizes", OpenedByCall(self._opened, "prizes", Prizes))
+        #: What waits to be delivered about rewards, and trying it again.
+        self.webhooks = cast("Webhooks", OpenedByCall(self._opened, "webhooks", Webhooks))
         #: Who did what, and the proof that nobody has changed that.
         self.audit = cast("Audit", OpenedByCall(self._opened, "audit", Audit))
 
@@ -119,6 +125,7 @@ class Leaderboards:
             environment=settings.environment,
             caps=settings.caps,
             friends=FriendRules(is_mutual=settings.friends == "mutual"),
+            webhook=settings.webhook,
         )
         return cls(connect, clock, runtime_settings)
 

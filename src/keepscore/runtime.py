@@ -19,15 +19,22 @@ from keepscore.access.play_tokens import PlayTokens
 from keepscore.access.playing import Plays
 from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
+from keepscore.domain.certificates import Signer
 from keepscore.domain.friends import ONE_WAY, FriendRules
+from keepscore.domain.webhooks import WebhookTarget
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses, RestorePlayers
 from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.prize_job import DecidePrizes
+from keepscore.fairplay.prize_windows import PrizeWindows
+from keepscore.fairplay.prizes import Prizes
 from keepscore.fairplay.restricting import Restricting
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.rules import BoardRules
 from keepscore.fairplay.voids import Voids
+from keepscore.fairplay.webhook_sender import WebhookSender
+from keepscore.fairplay.webhooks import Deliver, Webhooks
 from keepscore.lifecycle.administration import Administration
 from keepscore.lifecycle.definitions import Definitions
 from keepscore.lifecycle.jobs.checkpoints import Checkpoints
@@ -104,6 +111,8 @@ class RuntimeSettings:
     caps: Caps = DEFAULT_CAPS
     #: Whether friendship is mutual, and how many friends there may be.
     friends: FriendRules = ONE_WAY
+    #: Where messages about rewards go; None: nowhere, they wait.
+    webhook: WebhookTarget | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,6 +169,8 @@ class Runtime:
     review: Review
     matches: Matches
     moderation: Moderation
+    prizes: Prizes
+    webhooks: Webhooks
     audit: Audit
     readiness: Readiness
     vitals: VitalSigns
@@ -279,11 +290,15 @@ async def build_runtime(
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds, addresses)
     restricting = Restricting(job_parts, rebuilds, feed)
+    prize_windows = PrizeWindows(job_parts, Signer(secret))
+    sender = None if settings.webhook is None else WebhookSender(settings.webhook)
     fair_play = [
         FinishVoids(job_parts, voids),
         FinishReviews(job_parts, review),
         NoteAddresses(job_parts, addresses),
         RestorePlayers(job_parts, restricting),
+        DecidePrizes(prize_windows),
+        Deliver(job_parts, sender),
     ]
     keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, fair_play)
     players = Players(stores, claims, reader)
@@ -331,6 +346,8 @@ async def build_runtime(
         review=review,
         players=players,
         moderation=Moderation(voids, review, addresses, restricting, claims),
+        prizes=Prizes(prize_windows, claims),
+        webhooks=Webhooks(ledger, clock, sender is not None),
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),

@@ -9,7 +9,20 @@ import pytest
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 #: Everything that only extras bring.
-EXTRAS = ["asyncpg", "granian", "hiredis", "httpx", "limits", "prometheus_client", "pyarrow", "redis", "rich", "typer", "uvloop"]
+EXTRAS = [
+    "asyncpg",
+    "cryptography",
+    "granian",
+    "hiredis",
+    "httpx",
+    "limits",
+    "prometheus_client",
+    "pyarrow",
+    "redis",
+    "rich",
+    "typer",
+    "uvloop",
+]
 
 LIBRARY = """
 from keepscore.sync import Board, Leaderboards
@@ -67,6 +80,9 @@ def test_windows_is_refused_with_a_sentence() -> None:
 
 def test_every_package_that_users_install_has_a_least_version() -> None:
     extras = PROJECT["optional-dependencies"]
-    needed = [*PROJECT["dependencies"], *(one for name in ("client", "parquet", "postgres", "redis", "service") for one in extras[name])]
+    needed = [
+        *PROJECT["dependencies"],
+        *(one for name in ("client", "parquet", "postgres", "prizes", "redis", "service") for one in extras[name]),
+    ]
     assert [one for one in needed if ">=" not in one] == []
-    assert extras["all"] == ["keepscore[client,parquet,postgres,redis,service]"]
+    assert extras["all"] == ["keepscore[client,parquet,postgres,prizes,redis,service]"]

@@ -56,6 +56,8 @@ class Demand(NamedTuple):
     filters: bool
     #: Whether player tokens may use it.
     for_players: bool
+    #: Whether it is no score that is written: a board that takes scores from servers only has nothing against it.
+    is_no_score: bool = False
 
 
 def check_access(demand: Demand, principal: Principal, board: str | None, about: BoardAccess | None) -> None:
@@ -80,5 +82,5 @@ def _check_player_token(demand: Demand, principal: Principal, about: BoardAccess
     if not demand.for_players:
         raise Forbidden("player tokens cannot be used here: use a key")
     principal.check_scope(demand.scope)
-    if demand.scope != "read" and about is not None and not about.takes_players:
+    if demand.scope != "read" and not demand.is_no_score and about is not None and not about.takes_players:
         raise Forbidden("submit = 'server': this board, or one that it passes scores on to, takes scores with a key, not from players")

@@ -27,12 +27,14 @@ from keepscore.cli import (
     matches,
     moderation,
     players,
+    prizes,
     rankings,
     resets,
     restrictions,
     review,
     scores,
     verification,
+    webhooks,
 )
 from keepscore.cli.common_options import add_common_options
 from keepscore.cli.options import Config, err, out
@@ -117,6 +119,9 @@ app.add_typer(review.app, name="queue")
 app.add_typer(players.app, name="players")
 app.add_typer(matches.app, name="match")
 app.add_typer(restrictions.app)
+app.add_typer(prizes.app, name="prizes")
+app.add_typer(prizes.certificates, name="certificates")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")
 

@@ -16,7 +16,9 @@ from keepscore.client.keys import Keys
 from keepscore.client.matches import Matches
 from keepscore.client.moderation import Moderation
 from keepscore.client.namespaces import Administration, History, Players
+from keepscore.client.prizes import Prizes
 from keepscore.client.sending import Sender
+from keepscore.client.webhooks import Webhooks
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
 from keepscore.domain.results.friends import BoardView
@@ -55,6 +57,16 @@ class Client(Sender):
     def moderation(self) -> Moderation:
         """What moderators decide: events that no longer count, and undoing that."""
         return Moderation(self._call)
+
+    @property
+    def prizes(self) -> Prizes:
+        """What there is to win: winners, rewards and certificates."""
+        return Prizes(self._call)
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """What waits to be delivered about rewards, and trying it again."""
+        return Webhooks(self._call)
 
     @property
     def audit(self) -> Audit:

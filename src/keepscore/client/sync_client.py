@@ -19,7 +19,9 @@ from keepscore.client.sync_keys import SyncKeys
 from keepscore.client.sync_matches import SyncMatches
 from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
+from keepscore.client.sync_prizes import SyncPrizes
 from keepscore.client.sync_sending import SyncSender
+from keepscore.client.sync_webhooks import SyncWebhooks
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
 from keepscore.domain.results.friends import BoardView
@@ -58,6 +60,16 @@ class SyncClient(SyncSender):
     def moderation(self) -> SyncModeration:
         """What moderators decide: events that no longer count, and undoing that."""
         return SyncModeration(self._call)
+
+    @property
+    def prizes(self) -> SyncPrizes:
+        """What there is to win: winners, rewards and certificates."""
+        return SyncPrizes(self._call)
+
+    @property
+    def webhooks(self) -> SyncWebhooks:
+        """What waits to be delivered about rewards, and trying it again."""
+        return SyncWebhooks(self._call)
 
     @property
     def audit(self) -> SyncAudit:

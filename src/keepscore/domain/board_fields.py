@@ -15,8 +15,10 @@ __all__ = [
     "K_FIELDS",
     "NAME_PATTERN",
     "PATTERNS",
+    "PRIZE_FIELDS",
     "RATE_PATTERN",
     "RATING_FIELDS",
+    "REWARD_FIELDS",
     "ROLLUP_FIELDS",
     "RULE_FIELDS",
     "SEGMENT_PATTERN",
@@ -74,6 +76,8 @@ BOUNDS = {
     "Rating.k": FieldBounds(1, 16),
     "Rules.require": FieldBounds(0, 1),
     "Rules.builds": FieldBounds(0, 64),
+    "Prize.winners": FieldBounds(1, 1_000_000),
+    "Prize.rewards": FieldBounds(0, 1000),
 }
 
 #: What names of boards and segments are made of.
@@ -97,6 +101,8 @@ PATTERNS = {
     "Rules.max_increase": RATE_PATTERN,
     "Rules.max_submissions": RATE_PATTERN,
     "Rules.max_attempts": RATE_PATTERN,
+    "Prize.review": DURATION_PATTERN,
+    "Reward.ranks": r"[1-9]\d{0,6}(-[1-9]\d{0,6})?",
 }
 
 #: What each field of a board means, for error messages, the API's description and the documentation.
@@ -134,6 +140,8 @@ FIELDS: dict[str, str] = {
     "rating": "how matches change the ratings that the board ranks, such as `{system = 'elo', k = 32, initial = 1000}`; such a board takes "
     "matches and no scores, and its operator is `sum`",
     "rules": "what submissions must keep to, or they are refused or put in quarantine, such as `{max_submissions = {daily = 10}}`",
+    "prize": "what there is to win in each window, on a `strong` board, such as `{winners = 100, review = '48h', rewards = [{ranks = '1', "
+    "give = 'gold'}]}`",
     "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
     "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
     "default all",
@@ -212,6 +220,21 @@ K_FIELDS: dict[str, str] = {
     "games": "it is for players who have had fewer matches than this",
 }
 
+#: What each field of a prize means.
+PRIZE_FIELDS: dict[str, str] = {
+    "winners": f"how many of the first players of a window win, {BOUNDS['Prize.winners']}; `ties` decides between equal scores, so that "
+    "each rank has one winner",
+    "review": "how long after a window has closed its winners are provisional, `0s` to `366d`, such as `48h`",
+    "rewards": f"what ranks get, at most {BOUNDS['Prize.rewards'].most} ranges that begin with rank 1 and leave none out; winners behind "
+    "the last get nothing but their place",
+}
+
+#: What each field of a reward means.
+REWARD_FIELDS: dict[str, str] = {
+    "ranks": "one rank, such as `1`, or several, such as `2-10`",
+    "give": "what they get, in the words of your game: 1 to 256 bytes",
+}
+
 #: The fields of every table of a definition, by the name of its struct.
 TABLES = {
     "Board": FIELDS,
@@ -222,6 +245,8 @@ TABLES = {
     "Rules": RULE_FIELDS,
     "Rating": RATING_FIELDS,
     "KStep": K_FIELDS,
+    "Prize": PRIZE_FIELDS,
+    "Reward": REWARD_FIELDS,
 }
 
 #: The type of each field that is not a choice, as `check_type` names it.

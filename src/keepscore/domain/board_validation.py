@@ -28,6 +28,7 @@ from keepscore.domain.board_fields import BOUNDS, CHOICES, FIELDS, NAME_PATTERN,
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity, inactivity_from
+from keepscore.domain.prizes import Prize, prize_from
 from keepscore.domain.ratings.definition import Rating, rating_from
 from keepscore.domain.rollups import Rollup, rollup_from
 from keepscore.domain.rules import Rules, rules_from
@@ -110,6 +111,8 @@ def check_board(board: Board) -> None:
         given = msgspec.structs.asdict(board.rules) if isinstance(board.rules, Rules) else board.rules
         force_setattr(board, "rules", checked(board, "rules", given, rules_from))
         board.limits  # noqa: B018 - checks them
+    if board.prize is not None:
+        _check_prize(board)
     if board.keep_top is not None:
         _check_keep_top(board, board.keep_top)
     if board.following and (board.rollup, board.decay, board.inactivity) != (None, None, None):
@@ -154,11 +157,18 @@ def _check_keep_top(board: Board, keep_top: int) -> None:
         raise wrong(board, "keep_top", keep_top, "a board with a ttl keeps all players: remove one of the two")
 
 
+def _check_prize(board: Board) -> None:
+    given = msgspec.structs.asdict(board.prize) if isinstance(board.prize, Prize) else board.prize
+    force_setattr(board, "prize", checked(board, "prize", given, prize_from))
+    if board.consistency != "strong":
+        raise wrong(board, "prize", given, "it needs consistency = 'strong', so that nothing unrecorded decides")
+
+
 def _check_rollup(board: Board) -> None:
     given = msgspec.structs.asdict(board.rollup) if isinstance(board.rollup, Rollup) else board.rollup
     rollup = checked(board, "rollup", given, partial(rollup_from, board.name))
     force_setattr(board, "rollup", rollup)
-    for field in ("segments", "also", "min_score", "max_score", "decay", "inactivity", "rules", "resets"):
+    for field in ("segments", "also", "min_score", "max_score", "decay", "inactivity", "rules", "prize", "resets"):
         if getattr(board, field):
             raise wrong(board, field, getattr(board, field), "a roll-up has none")
     if board.operator != "best":

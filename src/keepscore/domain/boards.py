@@ -36,6 +36,7 @@ from keepscore.domain.board_validation import check_board, checked, wrong
 from keepscore.domain.decay import HalfLife
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity
+from keepscore.domain.prizes import Prize, RewardRanges, reward_ranges
 from keepscore.domain.ratings.definition import Rating
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import RuleLimits, Rules, limits_of
@@ -115,6 +116,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     rollup: Rollup | None = None
     rating: Rating | None = None
     rules: Rules | None = None
+    prize: Prize | None = None
     resets: list[str] = []
     keep_top: int | None = None
     following: bool = False
@@ -262,6 +264,11 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def limits(self) -> RuleLimits | None:
         """The rules, ready to be checked."""
         return None if self.rules is None else checked(self, "rules", self.rules, partial(limits_of, self))
+
+    @cached_property
+    def rewards(self) -> RewardRanges:
+        """What ranks of a window get, if it has a prize."""
+        return RewardRanges((), ()) if self.prize is None else reward_ranges(self.prize)
 
     @cached_property
     def bounds(self) -> tuple[int, int]:

@@ -27,6 +27,8 @@
     │   ├── UnknownPlayer
     │   ├── UnknownGroup
     │   ├── UnknownInvite           an invite code
+    │   ├── UnknownPrize
+    │   ├── UnknownDelivery         of a webhook
     │   ├── UnknownKey              an API key
     │   ├── UnknownMatch            no such match on the board
     │   ├── UnknownQueueItem        a score that moderators decide about
@@ -50,6 +52,7 @@
     │   ├── MatchRecorded           another match has this id
     │   ├── NotRated                a match for a board without a rating
     │   ├── TakesMatches            a score for a board with a rating
+    │   ├── RewardSettled           paid, claimed, held back, or on its way
     │   ├── RolledUp                a roll-up takes nothing itself
     │   ├── StillFollowing          another system takes the scores
     │   ├── NotIncrementable
@@ -58,6 +61,7 @@
     │   ├── PositionLost            of another epoch
     │   ├── VersionConflict
     │   ├── WindowClosed
+    │   ├── WindowFinal             its winners are decided
     │   └── WindowOpen              there are no final standings yet
     ├── Unavailable                 try again later
     │   ├── InProgress              the same request is still being worked on
@@ -136,21 +140,25 @@ from keepscore.errors.conflict import (
     NotRated,
     PlayTokenUsed,
     PositionLost,
+    RewardSettled,
     RolledUp,
     StillFollowing,
     TakesMatches,
     VersionConflict,
     WindowClosed,
+    WindowFinal,
     WindowOpen,
 )
 from keepscore.errors.not_found import (
     NotKept,
     UnknownBoard,
+    UnknownDelivery,
     UnknownGroup,
     UnknownInvite,
     UnknownKey,
     UnknownMatch,
     UnknownPlayer,
+    UnknownPrize,
     UnknownQueueItem,
     UnknownRoute,
     UnknownSegment,
@@ -228,6 +236,7 @@ __all__ = [
     "PositionNotReached",
     "RankingLost",
     "RateLimited",
+    "RewardSettled",
     "RolledUp",
     "RuleBroken",
     "ServiceError",
@@ -238,11 +247,13 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "UnknownBoard",
+    "UnknownDelivery",
     "UnknownGroup",
     "UnknownInvite",
     "UnknownKey",
     "UnknownMatch",
     "UnknownPlayer",
+    "UnknownPrize",
     "UnknownQueueItem",
     "UnknownRoute",
     "UnknownSegment",
@@ -252,6 +263,7 @@ __all__ = [
     "UnsupportedMediaType",
     "VersionConflict",
     "WindowClosed",
+    "WindowFinal",
     "WindowOpen",
     "WrongHost",
 ]

@@ -20,11 +20,13 @@ __all__ = [
     "NothingToUndo",
     "PlayTokenUsed",
     "PositionLost",
+    "RewardSettled",
     "RolledUp",
     "StillFollowing",
     "TakesMatches",
     "VersionConflict",
     "WindowClosed",
+    "WindowFinal",
     "WindowOpen",
 ]
 
@@ -79,6 +81,10 @@ class TakesMatches(Conflict):
     """The board ranks by rating, and takes matches instead of scores."""
 
 
+class RewardSettled(Conflict):
+    """A reward that is paid, claimed, held back, or on its way."""
+
+
 class RolledUp(Conflict):
     """The board is made from others, and takes no scores and no resets itself."""
 
@@ -109,6 +115,10 @@ class VersionConflict(Conflict):
 
 class WindowClosed(Conflict):
     """A score for a window that has ended, and whose grace has passed."""
+
+
+class WindowFinal(Conflict):
+    """The winners of the window are decided: nothing changes its standings any more."""
 
 
 class WindowOpen(Conflict):

@@ -9,11 +9,13 @@ from keepscore.errors.base import NotFound
 __all__ = [
     "NotKept",
     "UnknownBoard",
+    "UnknownDelivery",
     "UnknownGroup",
     "UnknownInvite",
     "UnknownKey",
     "UnknownMatch",
     "UnknownPlayer",
+    "UnknownPrize",
     "UnknownQueueItem",
     "UnknownRoute",
     "UnknownSegment",
@@ -50,6 +52,14 @@ class UnknownGroup(NotFound):
 
 class UnknownInvite(NotFound):
     """No group has that invite code."""
+
+
+class UnknownPrize(NotFound):
+    """The board, or the window, has no prize."""
+
+
+class UnknownDelivery(NotFound):
+    """There is no such webhook delivery that waits."""
 
 
 class UnknownKey(NotFound):

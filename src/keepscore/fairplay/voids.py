@@ -23,6 +23,7 @@ from keepscore.fairplay.effects import closed_windows, expected_changes, open_ra
 from keepscore.fairplay.recording import record_verdicts
 from keepscore.fairplay.selection import Selection, selected_events
 from keepscore.lifecycle.archiving import bring_together
+from keepscore.lifecycle.final_windows import check_not_final
 from keepscore.lifecycle.jobs.revising import RevisionRequest, revise_window
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
@@ -100,6 +101,8 @@ class Voids:
         if not events:
             return VoidReport(None, live.name, False, 0, 0, [], None)
         now = self._clock()
+        closed = closed_windows(live, events, now) if revise else []
+        await check_not_final(self._ledger, live, closed)
         changes = await expected_changes(self._stores, live, events, now)
         players = list(dict.fromkeys(event.player for event in events))
         note = VoidNote(void_id, live.name, live.id, reason, selection, dict(upto), now, "applying", len(events), len(players))
@@ -107,7 +110,6 @@ class Voids:
         await self._ledger.marks.put(void_players(void_id), msgspec.json.encode((players, changes)))
         await self._put(note)
         await self.finish(note)
-        closed = closed_windows(live, events, now) if revise else []
         for ranking in closed:
             await self._revise(live, RevisionRequest(ranking.window, ranking.window_id, reason))
         told = await self._told(live, events, changes)

@@ -82,8 +82,12 @@ class ArchiveRequest(NamedTuple):
     @property
     def keep(self) -> int:
         """How many of the first players are kept."""
-        archive = self.live.board.periods[self.ranking.window].archive
-        return ALL if archive == "all" else archive
+        board = self.live.board
+        archive = board.periods[self.ranking.window].archive
+        if archive == "all":
+            return ALL
+        # All who win, at least.
+        return max(archive, board.prize.winners) if board.prize is not None and not self.ranking.segment else archive
 
 
 async def bring_together(parts: JobParts, live: LiveBoard) -> Positions:

@@ -65,6 +65,7 @@ class Definitions:
         """Take up which times boards take scores of: from when on, and not those of windows that are closed."""
         self._catalog.accepts_from = await self._ledger.openings.accepts_from()
         self._catalog.closed = await self._ledger.marks.closed_windows()
+        self._catalog.closed_early = await self._ledger.prizes.closed_early()
         await learn_archived(self._ledger, self._catalog)
 
     async def load(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import msgspec
 
@@ -10,6 +11,7 @@ from keepscore.errors import EngineUnavailable, LedgerUnavailable, UnknownWindow
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.rollups import positions_of
 from keepscore.storage.engines.base import Memory
+from keepscore.storage.ledgers.outbox import OutboxCount
 from keepscore.writing.parts import WriteParts
 
 __all__ = ["MAX_BOARDS", "VitalSigns", "Vitals"]
@@ -35,6 +37,8 @@ class Vitals(msgspec.Struct):
     #: Batches of events that the engine keeps for the ledger.
     spooled: int | None = None
     memory: Memory | None = None
+    #: Webhooks that wait to be acknowledged, and those of them that were refused.
+    webhooks: OutboxCount | None = None
 
 
 class VitalSigns:
@@ -54,6 +58,8 @@ class VitalSigns:
         lives = sorted(self._catalog, key=lambda live: live.id)
         named = frozenset(live.name for live in lives[:MAX_BOARDS])
         found = Vitals(bool(self._behind.since), self._spool.reason is not None, named)
+        with suppress(LedgerUnavailable):
+            found.webhooks = await self._ledger.outbox.count()
         try:
             found.memory = await self._engine.memory()
             for start in range(0, len(lives), TOGETHER):

@@ -35,6 +35,7 @@ POSITION_BYTES = 1000
 #: An hour, in milliseconds.
 HOUR_MS = 3_600_000
 _NONE: Mapping[str, int] = {}
+_NOT_EARLY: Mapping[tuple[str, str], int] = {}
 #: What events are to an engine: what an amount has made of the best score is a score, and a change of a rating is an amount.
 _TO_ENGINES = {"raise": "score", "match": "increment", "initial": "increment", **dict.fromkeys(VERDICTS, "restate")}
 
@@ -189,6 +190,11 @@ class LiveBoard:
             catalog is not None and bool(catalog.restrictions) and catalog.restrictions.on(self.name, player, catalog.clock()) is not None
         )
 
+    @property
+    def closed_early(self) -> Mapping[tuple[str, str], int]:
+        """Its windows, by name and id, that were closed before their end, and when."""
+        return _NOT_EARLY if self.catalog is None else self.catalog.closed_early.get(self.id, _NOT_EARLY)
+
     def shown_at(self, now: int) -> Callable[[int], Score]:
         """Return how scores that an engine keeps are shown at a moment."""
         shown, half_life = self.board.shown, self.half_life
@@ -317,6 +323,8 @@ class Catalog:
         self.accepts_from: dict[int, int] = {}
         #: Up to which end the windows of boards are closed, by the board's number and the window's name.
         self.closed: dict[int, dict[str, int]] = {}
+        #: Windows that were closed before their end, by the board's number, the window's name and its id, and when.
+        self.closed_early: dict[int, dict[tuple[str, str], int]] = {}
 
     def __iter__(self) -> Iterator[LiveBoard]:
         return iter(sorted(self._boards.values(), key=lambda live: live.name))

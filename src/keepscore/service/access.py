@@ -87,7 +87,7 @@ def access_link(parts: AccessParts) -> Link:
         board_at = variables.index("board") if "board" in variables else None
         player_at = variables.index("player_id") if "player_id" in variables else None
         default = parts.default_board if route.about == "default" else None
-        demand = Demand(str(route.scope), route.about == "visible", route.players)
+        demand = Demand(str(route.scope), route.about == "visible", route.players, route.of_rewards)
         units = limits.units[route.cost]
         limits_keys, limits_boards = limits.limits("key"), limits.limits("board")
 

@@ -29,10 +29,12 @@ from keepscore.service.routes.matches import MatchRoutes
 from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
 from keepscore.service.routes.players import PlayerRoutes
+from keepscore.service.routes.prizes import PrizeRoutes
 from keepscore.service.routes.ranking_table import ranking_routes
 from keepscore.service.routes.resets import ResetRoutes
 from keepscore.service.routes.restrictions import RestrictionRoutes
 from keepscore.service.routes.review import ReviewRoutes
+from keepscore.service.routes.webhooks import WebhookRoutes
 from keepscore.service.shares import Shares
 
 __all__ = ["EdgeOptions", "make_app"]
@@ -86,7 +88,7 @@ def make_app(
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
         *(ModerationRoutes(leaderboards), RestrictionRoutes(leaderboards), AuditRoutes(leaderboards)),
-        MatchRoutes(leaderboards),
+        *(MatchRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

@@ -44,6 +44,8 @@ GAUGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "keepscore_pending_events": ("Events that the ledger has and the engine lacks.", ("board",)),
     "keepscore_players": ("Players in the current ranking of a window.", ("board", "window")),
     "keepscore_boards": ("Boards that have a label of their own.", ()),
+    "keepscore_webhooks_pending": ("Webhooks that wait to be acknowledged.", ()),
+    "keepscore_webhooks_failing": ("Webhooks whose last try failed.", ()),
     "keepscore_engine_memory_used_bytes": ("Memory that the engine's server uses.", ()),
     "keepscore_engine_memory_limit_bytes": ("Memory that the engine's server may use.", ()),
 }
@@ -202,6 +204,8 @@ def _seen(vitals: Vitals, reasons: list[str] | None) -> Iterator[Metric]:
         "keepscore_pending_events": _summed({(board,): n for board, n in vitals.lacking.items()}, vitals.boards),
         "keepscore_players": _summed(vitals.players, vitals.boards),
         "keepscore_boards": {(): len(vitals.boards)},
+        "keepscore_webhooks_pending": {(): vitals.webhooks and vitals.webhooks.pending},
+        "keepscore_webhooks_failing": {(): vitals.webhooks and vitals.webhooks.failing},
         "keepscore_engine_memory_used_bytes": {(): memory and memory.used},
         "keepscore_engine_memory_limit_bytes": {(): memory and memory.limit},
     }

@@ -35,6 +35,7 @@ TAGS = {
     "Friends": "Lists of friends, and ranks among friends.",
     "Matches": "Rate matches of players against each other, and look back at them.",
     "Moderation": "Let scores of cheaters no longer count, and undo that. Everything is recorded with its reason.",
+    "Prizes": "Who wins a window, what they get, and signed statements of that.",
     "Audit": "Who did what, when, from where and why, and the proof that nobody has changed that.",
     "Operations": "Look after boards: check, rebuild, reset, correct.",
     "Existing clients": "Routes that clients of other leaderboard services use, on one board, the default board.",
@@ -189,7 +190,7 @@ def _operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
     if route.body is not NoBody:
         schema = refs[route.body] if _is_struct(route.body) else refs[Board]
         media = {"schema": schema, "example": route.example.body}
-        operation["requestBody"] = {"required": True, "content": {"application/json": media}}
+        operation["requestBody"] = {"required": not route.takes_no_body, "content": {"application/json": media}}
     operation["responses"] = {str(status): _response(kind, refs) for status, kind in route.answers.items()}
     operation["responses"]["default"] = {"$ref": "#/components/responses/Problem"}
     return operation

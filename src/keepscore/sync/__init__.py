@@ -38,6 +38,8 @@ from keepscore.sync.keys import Keys
 from keepscore.sync.matches import Matches
 from keepscore.sync.moderation import Moderation
 from keepscore.sync.players import Players
+from keepscore.sync.prizes import Prizes
+from keepscore.sync.webhooks import Webhooks
 
 __all__ = ["Leaderboards"]
 
@@ -62,6 +64,8 @@ class Leaderboards:
         self.admin = Administration(self)
         self.keys = Keys(self)
         self.moderation = Moderation(self)
+        self.prizes = Prizes(self)
+        self.webhooks = Webhooks(self)
         self.audit = Audit(self)
 
     def __enter__(self) -> Leaderboards:

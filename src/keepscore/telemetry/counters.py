@@ -24,6 +24,7 @@ __all__ = [
     "REQUEST_SECONDS",
     "SPOOLED_EVENTS",
     "SUBMISSIONS",
+    "WEBHOOK_ATTEMPTS",
     "Buckets",
     "Counter",
     "Gauge",
@@ -144,6 +145,7 @@ HEALS = Counter(
     "cause",
     known=("missing_events", "lost_board", "old_backup", "dead_writer", "older_ledger"),
 )
+WEBHOOK_ATTEMPTS = Counter("keepscore_webhook_attempts", "Tries to deliver webhooks.", "outcome", known=("delivered", "failed"))
 JOB_RUNS = Counter("keepscore_keeper_job_runs", "Runs of the keeper's jobs.", "job", "outcome")
 JOB_FAILURES = Gauge("keepscore_keeper_job_failures", "How often in a row a job of the keeper has failed.", "job")
 JOB_SUCCESS = Gauge("keepscore_keeper_job_last_success_timestamp_seconds", "When a job of the keeper last worked.", "job")
@@ -157,6 +159,7 @@ ALL: tuple[Counter | Gauge | LatencyHistogram, ...] = (
     LEDGER_ERRORS,
     SPOOLED_EVENTS,
     HEALS,
+    WEBHOOK_ATTEMPTS,
     JOB_RUNS,
     JOB_FAILURES,
     JOB_SUCCESS,

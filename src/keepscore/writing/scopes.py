@@ -128,14 +128,11 @@ def _open_route(submission: Submission, live: LiveBoard, scope: Scope | None, no
     # Nearly always the windows of the event's time are the ones that are open now, unless the clock was put back.
     is_now = moment == now or position is live.position(now)
     closed = live.closed
-    if not submission.backfill and not (is_now and (not closed or moment >= max(closed.values()))):
+    if not submission.backfill and not (is_now and not live.closed_early and (not closed or moment >= max(closed.values()))):
         ended = [span for span in route.spans if _is_closed(live, span, closed, now)]
         left = tuple([span.window for span in route.spans if span not in ended])
         if ended and not (left and scope is None and live.board.late == "open_windows"):
-            raise WindowClosed(
-                f"at = {_text(moment)} is in the {ended[0].window} window {ended[0].id} of board {live.name!r}, which ended at "
-                f"{_text(ended[0].end)} and takes late scores for {live.board.grace} only"
-            )
+            raise _closed(live, ended[0], moment)
         if ended:
             scope = Scope(left)
             route = position.route(submission.segments, scope)
@@ -148,7 +145,17 @@ def _open_route(submission: Submission, live: LiveBoard, scope: Scope | None, no
 
 def _is_closed(live: LiveBoard, span: Span, closed: Mapping[str, int], now: int) -> bool:
     """Return whether a window has ended, its grace included, or was closed before."""
-    return now >= span.end + live.board.grace_ms or span.end <= closed.get(span.window, 0)
+    return now >= span.end + live.board.grace_ms or span.end <= closed.get(span.window, 0) or span[:2] in live.closed_early
+
+
+def _closed(live: LiveBoard, span: Span, moment: int) -> WindowClosed:
+    """Return the error for a score of a window that takes none any more."""
+    window = f"the {span.window} window {span.id} of board {live.name!r}"
+    if (early := live.closed_early.get(span[:2])) is not None:
+        return WindowClosed(f"{window} was closed before its end, at {_text(early)}: it takes no more scores")
+    return WindowClosed(
+        f"at = {_text(moment)} is in {window}, which ended at {_text(span.end)} and takes late scores for {live.board.grace} only"
+    )
 
 
 def _correction_scope(live: LiveBoard, spans: Sequence[Span], windows: tuple[str, ...] | None) -> Scope:

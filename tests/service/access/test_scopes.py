@@ -121,6 +121,7 @@ def test_every_route_without_credentials(keyed: KeyedService, routes: list[dict[
                 assert answer.headers["www-authenticate"] == 'Bearer realm="keepscore"'
 
 
+CLAIM = "/v1/boards/{board}/windows/{window}/{window_id}/winners/{player_id}/claim"
 #: What a player's client does, on boards that take players' scores.
 FOR_PLAYERS = {
     ("get", "/v1/boards"),
@@ -145,6 +146,9 @@ FOR_PLAYERS = {
     ("post", "/v1/boards/{board}/increments"),
     ("post", "/v1/boards/{board}/scores/batch"),
     ("post", "/v1/boards/{board}/plays"),
+    ("get", "/v1/boards/{board}/windows/{window}/{window_id}/winners"),
+    ("get", "/v1/boards/{board}/windows/{window}/{window_id}/winners/{player_id}/certificate"),
+    ("post", CLAIM),
     ("post", "/api/v1/leaderboard/score"),
     ("post", "/api/v1/leaderboard/score/increment"),
     ("get", "/api/v1/leaderboard/top"),
@@ -162,7 +166,7 @@ def test_every_route_with_a_player_token(keyed: KeyedService, routes: list[dict[
         place = route["method"], route["path"]
         for board in (OWN, FOREIGN, "prize"):
             is_write = route["scope"] not in ("read", "open")
-            fits = "{board}" not in route["path"] or board == OWN or (board == "prize" and not is_write)
+            fits = "{board}" not in route["path"] or board == OWN or (board == "prize" and (not is_write or place[1] == CLAIM))
             allowed = route["scope"] == "open" or (place in FOR_PLAYERS and fits)
             if "{player_id}" in route["path"] and route["path"].startswith("/api"):
                 route = {**route, "examples": {**route["examples"], "player_id": PLAYER}}
@@ -192,6 +196,7 @@ def test_every_route_with_a_player_token(keyed: KeyedService, routes: list[dict[
         ("DELETE", "/v1/players/eve", None),
         ("POST", "/v1/players/batch", {"players": [{"player_id": PLAYER, "name": "Boss"}]}),
         ("POST", "/v1/tokens", {"player_id": PLAYER}),
+        ("POST", "/v1/boards/prize/windows/all_time/all_time/winners/eve/claim", None),
     ],
 )
 def test_a_player_token_acts_as_its_player_only(keyed: KeyedService, method: str, path: str, body: Any) -> None:

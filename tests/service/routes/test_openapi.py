@@ -157,8 +157,11 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
     """All requests of the examples, in the order of the document, by a service that has the demo's boards and two players."""
     service = Service(tmp_path, f"[[board]]{DEMO}")
     try:
+        prize = {"winners": 3, "rewards": [{"ranks": "1-3", "give": "a medal"}]}
+        service.client.put("/v1/boards/cup", json={"consistency": "strong", "prize": prize})
         for player in ("ada", "bruno"):
             service.submit("global", player, 1200)
+            service.submit("cup", player, 1200)
         batch = {"scores": [{"player_id": "ada", "score": 1, "at": "2026-01-07T12:00:00Z"}]}
         taken(service.client.post("/v1/boards/global/scores/batch?backfill=true", json=batch))
         windows = {name: {"snapshot": "hourly"} if name == "all_time" else {} for name in ("all_time", "daily", "weekly", "monthly")}

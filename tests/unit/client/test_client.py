@@ -25,12 +25,16 @@ from keepscore.client import (
     sync_keys,
     sync_moderation,
     sync_namespaces,
+    sync_prizes,
+    sync_webhooks,
 )
 from keepscore.client import audit as client_audit
 from keepscore.client import friends as client_friends
 from keepscore.client import groups as client_groups
 from keepscore.client import keys as client_keys
 from keepscore.client import moderation as client_moderation
+from keepscore.client import prizes as client_prizes
+from keepscore.client import webhooks as client_webhooks
 from keepscore.client.batches import BatchCall
 from keepscore.client.calls import NO_KEY, Call, RequestKey, change, decoder, read
 from keepscore.client.outcomes import HttpAnswer, Patience, Pause, Tries, error_of
@@ -38,6 +42,8 @@ from keepscore.domain.results.standings import Receipt
 from keepscore.errors import AnswerLost, ConfigError, InvalidField, InvalidScore, LedgerAway, ServiceError, ServiceUnreachable
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.prizes import Prizes
+from keepscore.fairplay.webhooks import Webhooks
 from keepscore.lifecycle.administration import Administration
 from keepscore.players.friends import Friends
 from keepscore.players.groups import Groups
@@ -77,6 +83,8 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (Administration, namespaces.Administration),
         (Keys, client_keys.Keys),
         (Moderation, client_moderation.Moderation),
+        (Prizes, client_prizes.Prizes),
+        (Webhooks, client_webhooks.Webhooks),
         (Audit, client_audit.Audit),
         (sync.Leaderboards, SyncClient),
         (sync.History, sync_namespaces.SyncHistory),
@@ -86,6 +94,8 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (sync.Administration, sync_namespaces.SyncAdministration),
         (sync.Keys, sync_keys.SyncKeys),
         (sync.Moderation, sync_moderation.SyncModeration),
+        (sync.Prizes, sync_prizes.SyncPrizes),
+        (sync.Webhooks, sync_webhooks.SyncWebhooks),
         (sync.Audit, sync_audit.SyncAudit),
     ],
 )

@@ -24,7 +24,7 @@ from keepscore.storage.ledgers.marks import closed_until
 from keepscore.storage.ledgers.slots import Slot
 from keepscore.storage.pace import Pace
 
-__all__ = ["Closing", "closes_at", "ends_around"]
+__all__ = ["ON_THE_WAY_MS", "Closing", "closes_at", "ends_around"]
 
 #: Up to where windows are closed already, and the end of the last one that is due.
 ClosingRange = tuple[int, int]
@@ -36,8 +36,8 @@ OVERDUE_MS = 60 * SECOND_MS
 
 
 def closes_at(live: LiveBoard, span: Span) -> int:
-    """Return when a window takes no more scores."""
-    return span.end + live.grace_ms
+    """Return when a window takes no more scores: at its end and the grace, or when somebody closed it."""
+    return live.closed_early.get(span[:2], span.end + live.grace_ms)
 
 
 def ends_around(board: Board, window: str, moment: int) -> tuple[int, int]:

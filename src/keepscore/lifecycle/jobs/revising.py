@@ -7,9 +7,10 @@ from typing import NamedTuple
 from keepscore.domain.durations import text_of
 from keepscore.domain.results.standings import Revision
 from keepscore.domain.values import check_reason
-from keepscore.domain.windows import FOREVER_MS, span_of
+from keepscore.domain.windows import span_of
 from keepscore.errors import NotKept, UnknownWindow, WindowOpen
 from keepscore.lifecycle.archiving import ArchiveRequest, Series, archive_folded, bring_together, folded_in
+from keepscore.lifecycle.final_windows import check_not_final
 from keepscore.lifecycle.jobs.closing import closes_at
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import LiveBoard
@@ -36,8 +37,9 @@ async def revise_window(parts: JobParts, live: LiveBoard, wanted: RevisionReques
     check_reason(reason)
     name = live.ranking(window, window_id, None, now)
     span = span_of(live.board, name.window, name.window_id)
-    if span.end == FOREVER_MS or now < closes_at(live, span):
+    if now < closes_at(live, span):
         raise WindowOpen(f"the {span.window} window {span.id} of board {live.name!r} is not closed yet: there is nothing to correct")
+    await check_not_final(ledger, live, [Ranking(live.id, span.window, span.id, "")])
     opening = await ledger.openings.current(live.id) if not live.board.is_rollup else None
     if opening is not None and span.end <= opening.at:
         raise NotKept(
@@ -57,7 +59,7 @@ async def revise_window(parts: JobParts, live: LiveBoard, wanted: RevisionReques
         if archive.number == number:
             # Left by one that was cut short: without the whole, it was nobody's.
             await ledger.archives.drop(archive.id)
-    series = Series("closed", number, now, span.end)
+    series = Series("closed", number, now, min(span.end, closes_at(live, span)))
     slots = {ranking[1:] for ranking in folded} | {tuple(archive.slot) for archive in known} | {(span.window, span.id, "")}
     made: list[Revision] = []
 

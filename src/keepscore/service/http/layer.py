@@ -142,7 +142,9 @@ def _endpoint(route: Route, refresh: Callable[[], Awaitable[bool]] | None, deadl
     async def endpoint(request: Request[Any, Any]) -> Answer | Prepared:
         query_string = request.query_string
         request.query = query_of(kind, query_string) if query_string else default
-        if decoder is not None:
+        if decoder is not None and route.takes_no_body and not _has_body(request.headers):
+            request.body = route.body()
+        elif decoder is not None:
             request.body = decoded(decoder, await read_body(request.receive, request.headers, limit, deadlines))
         try:
             return await handler(request)
@@ -154,6 +156,11 @@ def _endpoint(route: Route, refresh: Callable[[], Awaitable[bool]] | None, deadl
             return await handler(request)
 
     return endpoint
+
+
+def _has_body(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Return whether a request has a body."""
+    return any(name == b"transfer-encoding" or (name == b"content-length" and value != b"0") for name, value in headers)
 
 
 def _socket_endpoint(route: Route) -> Endpoint:

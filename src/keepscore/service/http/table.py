@@ -55,6 +55,8 @@ class Route(NamedTuple):
     cost: Cost = "normal"
     #: Whether player tokens may use it, each for its own player. Unless a route says so, they may not.
     players: bool = False
+    #: Whether it settles rewards: players may use it on any board, as it is no score.
+    of_rewards: bool = False
     about: About = "all"
     #: Whether it takes an Idempotency-Key header.
     keyed: bool = False
@@ -62,6 +64,8 @@ class Route(NamedTuple):
     versioned: bool = False
     query: type[msgspec.Struct] = NoQuery
     body: Any = NoBody
+    #: Whether the body may be left out: then it has its defaults.
+    takes_no_body: bool = False
     #: Structs of the answers by status, for the API's description.
     answers: Mapping[int, Any] = MappingProxyType({})
     max_body: int = MAX_BODY_BYTES

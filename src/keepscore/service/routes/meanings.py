@@ -6,6 +6,7 @@ Fields of boards have their meanings in `board_fields`. `Struct.field` goes befo
 from __future__ import annotations
 
 from keepscore.service.routes.match_meanings import MATCH_MEANINGS
+from keepscore.service.routes.prize_meanings import PRIZE_MEANINGS
 from keepscore.service.routes.review_meanings import REVIEW_MEANINGS
 
 __all__ = ["FIELD_MEANINGS", "PARAMETERS", "PATH_EXAMPLES", "meaning_of"]
@@ -52,7 +53,7 @@ PARAMETERS = {
     "key_id": "The key's id, which is the part between the second and the third `_` of its text.",
     "void_id": "The void's id, as its answer has it.",
     "queue_id": "The score's id in the queue, as the list has it.",
-    "state": "`open` (to be decided), `approved` or `rejected`.",
+    "state": "Of the queue: `open` (to be decided), `approved` or `rejected`. Of deliveries: `pending` or `delivered`.",
     "reason": "Why. It is kept with the decision, up to 1,000 bytes.",
     "actor": "Who did it: the whole text, or the id of a key.",
     "action": "What was done, such as `put_board`, `create_key` or `void`.",
@@ -196,6 +197,7 @@ FIELD_MEANINGS = {
     "undo_reason": "Why they count again.",
     "undone_at": "When it was undone.",
     "voids": "The voids, the newest first.",
+    **PRIZE_MEANINGS,
     # The audit.
     "AuditPage.entries": "What was done, the newest first.",
     "AuditRecord.id": "The number of the entry.",

@@ -23,7 +23,9 @@ from keepscore.storage.ledgers.keys import KeyStore
 from keepscore.storage.ledgers.leadership import Leadership
 from keepscore.storage.ledgers.marks import MarkStore
 from keepscore.storage.ledgers.openings import OpeningStore
+from keepscore.storage.ledgers.outbox import OutboxStore
 from keepscore.storage.ledgers.players import PlayerStore
+from keepscore.storage.ledgers.prizes import PrizeStore
 from keepscore.storage.ledgers.queue import QueueStore
 from keepscore.storage.ledgers.retention import EventRemoval
 from keepscore.storage.ledgers.writers import WriterNumbers
@@ -62,6 +64,10 @@ class Ledger(ABC):
     addresses: AddressStore
     #: Scores that moderators decide about.
     queue: QueueStore
+    #: Windows that are closed early or decided, holds, and rewards.
+    prizes: PrizeStore
+    #: Messages that are sent until they are acknowledged.
+    outbox: OutboxStore
     #: Who did what.
     audit: AuditLog
     #: Single values under names.

@@ -51,6 +51,8 @@ class PostgresArchives(PostgresRole, ArchiveStore):
     async def finish(self, archive: int, players: int, kept: int, digest: str, effect: Effect | None = None) -> None:
         async def work(connection: Any) -> None:
             self._connections.check_confirmed()
+            board: int | None = await connection.fetchval(self._queries["archive_board"], archive)
+            await connection.execute(self._queries["lock_window"], board or 0)
             if await connection.fetchval(self._queries["finish_archive"], players, kept, digest, archive) is None:
                 raise LedgerUnavailable(TAKEN_OVER)
             await self._claims.take_effect(connection, effect)

@@ -19,7 +19,9 @@ from keepscore.storage.ledgers.postgres.keys import PostgresKeys
 from keepscore.storage.ledgers.postgres.leadership import PostgresLeadership
 from keepscore.storage.ledgers.postgres.marks import PostgresMarks
 from keepscore.storage.ledgers.postgres.openings import PostgresOpenings
+from keepscore.storage.ledgers.postgres.outbox import PostgresOutbox
 from keepscore.storage.ledgers.postgres.players import PostgresPlayers
+from keepscore.storage.ledgers.postgres.prizes import PostgresPrizes
 from keepscore.storage.ledgers.postgres.queue import PostgresQueue
 from keepscore.storage.ledgers.postgres.retention import PostgresRetention
 from keepscore.storage.ledgers.postgres.schema import migrate
@@ -51,6 +53,8 @@ class PostgresLedger(Ledger):
         self.friends = PostgresFriends(connections)
         self.groups = PostgresGroups(connections, claims)
         self.keys = PostgresKeys(connections, audit)
+        self.prizes = PostgresPrizes(connections, claims, audit)
+        self.outbox = PostgresOutbox(connections)
         self.attempts = PostgresAttempts(connections)
         self.addresses = PostgresAddresses(connections)
         self.queue = PostgresQueue(connections, audit)

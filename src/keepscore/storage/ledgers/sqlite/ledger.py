@@ -22,7 +22,9 @@ from keepscore.storage.ledgers.sqlite.keys import SqliteKeys
 from keepscore.storage.ledgers.sqlite.leadership import SqliteLeadership
 from keepscore.storage.ledgers.sqlite.marks import SqliteMarks
 from keepscore.storage.ledgers.sqlite.openings import SqliteOpenings
+from keepscore.storage.ledgers.sqlite.outbox import SqliteOutbox
 from keepscore.storage.ledgers.sqlite.players import SqlitePlayers
+from keepscore.storage.ledgers.sqlite.prizes import SqlitePrizes
 from keepscore.storage.ledgers.sqlite.queue import SqliteQueue
 from keepscore.storage.ledgers.sqlite.retention import SqliteRetention
 from keepscore.storage.ledgers.sqlite.writers import SqliteWriters
@@ -55,6 +57,8 @@ class SqliteLedger(Ledger):
         self.friends = SqliteFriends(connections)
         self.groups = SqliteGroups(connections, claims)
         self.keys = SqliteKeys(connections, audit)
+        self.prizes = SqlitePrizes(connections, claims, audit)
+        self.outbox = SqliteOutbox(connections)
         self.attempts = SqliteAttempts(connections)
         self.addresses = SqliteAddresses(connections)
         self.queue = SqliteQueue(connections, audit)

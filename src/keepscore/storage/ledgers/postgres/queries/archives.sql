@@ -17,8 +17,15 @@ SELECT open.id, given.*
 FROM open, unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[]) AS given;
 
 -- name: finish_archive
--- Declare an archive complete.
-UPDATE archives SET players = $1, kept = $2, digest = $3, complete = true WHERE id = $4 AND NOT complete RETURNING id;
+-- Declare an archive complete, unless it would change a window whose winners are decided.
+UPDATE archives SET players = $1, kept = $2, digest = $3, complete = true WHERE id = $4 AND NOT complete AND NOT (kind = 'closed' AND EXISTS (
+    SELECT 1 FROM prize_windows p
+    WHERE p.board = archives.board AND p."window" = archives."window" AND p.window_id = archives.window_id AND p.final_at IS NOT NULL))
+RETURNING id;
+
+-- name: archive_board
+-- The board of an archive.
+SELECT board FROM archives WHERE id = $1;
 
 -- name: drop_archive_rows
 -- Drop the rows of an archive.

@@ -14,8 +14,10 @@ INSERT INTO archives (board, window, window_id, segment, kind, number, taken) VA
 INSERT INTO snapshots (archive, rank, standard, dense, player, score, since) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: finish_archive
--- Declare an archive complete.
-UPDATE archives SET players = ?, kept = ?, digest = ?, complete = true WHERE id = ? AND NOT complete;
+-- Declare an archive complete, unless it would change a window whose winners are decided.
+UPDATE archives SET players = ?, kept = ?, digest = ?, complete = true WHERE id = ? AND NOT complete AND NOT (kind = 'closed' AND EXISTS (
+    SELECT 1 FROM prize_windows p
+    WHERE p.board = archives.board AND p.window = archives.window AND p.window_id = archives.window_id AND p.final_at IS NOT NULL));
 
 -- name: archive_is_open
 -- Whether an archive is there and not finished.

@@ -1,0 +1,107 @@
+"""Prizes over HTTP and on the command line: closing early, holding, deciding, claiming, certificates."""
+
+import json
+
+import pytest
+
+from keepscore.client import SyncClient
+from tests.service.access_rig import problem
+from tests.service.running import Service, run
+
+BOARDS = """
+[[board]]
+name = "cup"
+operator = "sum"
+consistency = "strong"
+windows = ["all_time"]
+prize = {winners = 3, review = "48h", rewards = [{ranks = "1", give = "gold"}, {ranks = "2", give = "silver"}]}
+
+[[board]]
+name = "plain"
+"""
+WINDOW = "/v1/boards/cup/windows/all_time/all_time"
+
+
+@pytest.fixture
+def service(tmp_path):
+    service = Service(tmp_path, BOARDS)
+    for n, player in enumerate(("ada", "bo", "cy", "di")):
+        assert service.client.post("/v1/boards/cup/increments", json={"player_id": player, "amount": 40 - n}).status_code == 200
+    yield service
+    service.stop()
+
+
+def test_a_prize_from_open_to_paid(service, tmp_path):
+    get, post = service.client.get, service.client.post
+    assert get(f"{WINDOW}/winners").json()["state"] == "open"
+    problem(post(f"{WINDOW}/finalize"), 409, "window-open")
+    problem(post(f"{WINDOW}/hold", json={"player_id": "ada", "reason": "why"}), 409, "window-open")
+    problem(post(f"{WINDOW}/close", json={"reason": ""}), 422, "invalid-field")
+    problem(post(f"{WINDOW}/close", json={}), 422, "invalid-field")
+    key = {"idempotency-key": "close"}
+    closed = post(f"{WINDOW}/close", json={"reason": "the end"}, headers=key)
+    assert (closed.status_code, closed.json()["state"]) == (200, "provisional")
+    again = post(f"{WINDOW}/close", json={"reason": "the end"}, headers=key)
+    assert (again.status_code, again.headers["idempotency-replayed"]) == (200, "true")
+    problem(post(f"{WINDOW}/close", json={"reason": "the end"}), 409, "window-closed")
+    problem(post("/v1/boards/cup/increments", json={"player_id": "ada", "amount": 1}), 409, "window-closed")
+    problem(get(f"{WINDOW}/winners/ada/certificate"), 409, "window-open")
+    assert post(f"{WINDOW}/hold", json={"player_id": "bo", "reason": "we look"}).json()["reward_state"] == "held"
+    page = get(f"{WINDOW}/winners?limit=2").json()
+    assert [(one["player_id"], one["reward"], one["reward_state"]) for one in page["winners"]] == [
+        ("ada", "gold", "provisional"),
+        ("bo", "silver", "held"),
+    ]
+    assert get(f"{WINDOW}/winners?limit=2&cursor={page['next_cursor']}").json()["winners"] == [
+        {"rank": 3, "player_id": "cy", "score": 38, "reward": None, "reward_state": None}
+    ]
+    assert post(f"{WINDOW}/finalize").json()["state"] == "final"
+    assert post(f"{WINDOW}/finalize", json={"reason": "again"}).json()["state"] == "final"
+    void = {"board": "cup", "player_id": "ada", "reason": "a bot", "revise": True}
+    problem(post("/v1/moderation/void", json=void), 409, "window-final")
+    assert post(f"{WINDOW}/winners/ada/claim").json() == post(f"{WINDOW}/winners/ada/claim").json()
+    problem(post(f"{WINDOW}/winners/bo/claim"), 409, "reward-settled")
+    problem(post(f"{WINDOW}/winners/cy/claim"), 404, "unknown-player")
+    assert post(f"{WINDOW}/release", json={"player_id": "bo", "reason": "fine"}).json()["reward_state"] == "pending"
+    assert post(f"{WINDOW}/winners/bo/claim").json()["reward_state"] == "claimed"
+    assert get(f"{WINDOW}/winners").json()["state"] == "paid"
+    assert get(f"{WINDOW}/verify").json()["ok"] is True
+    actions = {entry["action"] for entry in get("/v1/audit?board=cup").json()["entries"]}
+    assert {"close_window", "hold_reward", "release_reward", "finalize", "claim_reward"} <= actions
+    for path in ("plain/windows/all_time/all_time", "cup/windows/weekly/2026-W46", "cup/windows/all_time/never"):
+        assert get(f"/v1/boards/{path}/winners").status_code == 404
+    problem(get(f"{WINDOW}/winners?cursor=x"), 422, "invalid-page")
+
+
+def test_the_command_line_and_the_client(service, tmp_path):
+    url = ("--url", service.url)
+
+    def told(*arguments):
+        done = run(*arguments, *url, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    place = ("cup", "all_time", "all_time")
+    assert "provisional" in told("prizes", "close", *place, "--reason", "the end", "--yes")
+    assert "held" in told("prizes", "hold", *place, "bo", "--reason", "we look")
+    assert "final" in told("prizes", "finalize", *place, "--yes")
+    assert "pending" in told("prizes", "release", *place, "bo", "--reason", "fine")
+    assert "claimed" in told("prizes", "claim", *place, "bo")
+    assert json.loads(told("prizes", "winners", *place, "--json"))["winners"][1]["reward_state"] == "claimed"
+    assert "silver" in told("prizes", "winners", *place)
+    assert "is the one that was signed" in told("prizes", "verify", *place)
+    (tmp_path / "key.pem").write_text(told("certificates", "key"))
+    (tmp_path / "ada.txt").write_text(told("certificates", "get", *place, "ada"))
+    (tmp_path / "ada.json").write_text(told("certificates", "get", *place, "ada", "--json"))
+    for file in ("ada.txt", "ada.json"):
+        done = run("certificates", "verify", file, "--key", "key.pem", cwd=tmp_path)
+        assert (done.returncode, "rank: 1" in done.stdout) == (0, True), done.stderr
+    (tmp_path / "forged.txt").write_text((tmp_path / "ada.txt").read_text().replace(".", ".x", 1))
+    done = run("certificates", "verify", "forged.txt", "--key", "key.pem", cwd=tmp_path)
+    assert (done.returncode, "signature does not fit" in done.stderr) == (1, True)
+    with SyncClient(service.url) as client:
+        assert client.prizes.winners(*place).winners[0].reward == "gold"
+        assert client.prizes.claim(*place, "ada") == client.prizes.claim(*place, "ada")
+        assert client.prizes.certificate(*place, "cy").rank == 3
+        assert client.prizes.verify(*place).ok
+        assert client.prizes.public_key().pem == (tmp_path / "key.pem").read_text()
