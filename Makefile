@@ -14,7 +14,8 @@ run: .venv/installed   ## Start the service on http://127.0.0.1:8080 with the de
 	$(BIN)/keepscore serve --config examples/demo.toml
 
 test: .venv/tested     ## Run all tests, three at a time: some wait for servers while others compute.
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	@tools/find_chromium
+	$(BIN)/python -m pytest -n 3 --dist worksteal $$(tools/find_chromium --ignore)
 
 test-fast: .venv/tested   ## Run the tests that need no server, in under a minute.
 	$(BIN)/python -m pytest -n 2 tests/unit src

@@ -72,6 +72,8 @@ from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, PlayerGroup
 from keepscore.domain.certificates import PublicKey
 from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.domain.results.distribution import Distribution
+from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.review import QueueItem, QueuePage
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport

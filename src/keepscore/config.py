@@ -108,6 +108,18 @@ SETTINGS: dict[str, Setting] = {
         "other origins whose web pages may read and write here",
         "origins such as ['https://game.example.com'], or ['*'] for all",
     ),
+    "server.page": Setting(
+        str,
+        "public",
+        "the pages for visitors: demo also lets them play, and shows made-up players on a board of their own",
+        "demo, public or off",
+    ),
+    "server.embed_origins": Setting(
+        list,
+        [],
+        "other origins whose web pages may show /embed/{board} in a frame",
+        "origins such as ['https://club.example.com'], or ['*'] for all",
+    ),
     "server.default_board": Setting(str, "global", "the board behind the routes /api/v1/leaderboard/…", "the name of a board"),
     "server.log_level": Setting(str, "info", "the lowest level that is logged", "debug, info, warning or error"),
     "server.log_format": Setting(str, "text", "the format of the log", "text or json"),
@@ -154,6 +166,7 @@ SETTINGS: dict[str, Setting] = {
 #: Settings that are one of a few words.
 CHOICES = {"server.log_level": ("debug", "info", "warning", "error"), "server.log_format": ("text", "json")}
 CHOICES |= {"players.friends": FRIEND_MODES, "server.auth": AUTH_MODES, "server.environment": ENVIRONMENTS}
+CHOICES["server.page"] = ("demo", "public", "off")
 #: Variables that are no settings: the command line reads them.
 COMMAND_VARIABLES = ("KEEPSCORE_CONFIG", "KEEPSCORE_URL", "KEEPSCORE_KEY")
 #: Settings that are numbers: the least and the most.
@@ -179,6 +192,7 @@ PARTS = {
     "server.allowed_hosts": re.compile(r"\*|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"),
     "webhooks.allow": re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"),
     "server.cors_origins": re.compile(r"\*|[a-z][a-z0-9+.-]*://[^/\s?#@]+"),
+    "server.embed_origins": re.compile(r"\*|[a-z][a-z0-9+.-]*://[^/\s?#@;,']+"),
 }
 
 
@@ -199,6 +213,8 @@ class Settings(NamedTuple):
     cache_bytes: int
     allowed_hosts: list[str]
     cors_origins: list[str]
+    page: str
+    embed_origins: list[str]
     default_board: str
     log_level: str
     log_format: str
@@ -252,6 +268,8 @@ def load_settings(
         cache_bytes=values["server.cache_bytes"],
         allowed_hosts=values["server.allowed_hosts"],
         cors_origins=values["server.cors_origins"],
+        page=values["server.page"],
+        embed_origins=values["server.embed_origins"],
         default_board=values["server.default_board"],
         log_level=values["server.log_level"],
         log_format=values["server.log_format"],

@@ -18,6 +18,7 @@ from keepscore.domain.durations import duration_ms
 from keepscore.domain.friends import FriendRules
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import Around, BatchReceipt, Count, Lookup, PlayerPlace, Receipt, Top
 from keepscore.errors import KeepscoreError, NotUsable
@@ -32,6 +33,7 @@ from keepscore.players.groups import Groups
 from keepscore.players.matches import Matches
 from keepscore.players.profiles import Players
 from keepscore.reading.among import ViewRequest
+from keepscore.reading.distribution import distribution
 from keepscore.reading.history import History
 from keepscore.reading.player_standings import player_standings
 from keepscore.reading.score_range import ShownScores
@@ -348,6 +350,13 @@ class Leaderboards:
         """Return what one screen shows: the top, the player, those around and the first friends, in some windows (None: all)."""
         request = ViewRequest(player_id, top, around, friends, windows, segment, rank)
         return await (await self._opened()).screens.view(board, request)
+
+    async def distribution(
+        self, board: str, *, bins: int = 24, window: str | None = None, window_id: str | None = None, segment: str | None = None
+    ) -> Distribution:
+        """Return how many players have which scores, in up to `bins` equal parts of the range."""
+        reader = (await self._opened()).reader
+        return await distribution(reader, reader.view(board, window, window_id, segment), bins)
 
     async def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
         """Return where a player stands now on every board, by board name, after a `cursor`."""

@@ -17,6 +17,7 @@ from keepscore.access.api_keys import hash_of, is_same_hash, parse_key
 from keepscore.access.keys import state_of
 from keepscore.access.player_tokens import key_id_of, verified_claims
 from keepscore.access.principals import LEVELS, NEVER_MS, Principal
+from keepscore.access.sessions import SESSION_MS, expires_of, signed_session
 from keepscore.caches import ByteCache
 from keepscore.domain.durations import text_of
 from keepscore.domain.signatures import SCHEME, parse_signature, signature_of, signing_secret
@@ -167,6 +168,28 @@ class Keyring:
         scope = of_key.scope if of_key.level < LEVELS["submit"] else "submit"
         expires = min(claims.expires_ms, of_key.expires_ms)
         return Principal(scope, (key.boards, claims.boards), key.id, claims.player, expires, key.name)
+
+    def begin_session(self, principal: Principal) -> tuple[str, int]:
+        """Return the text of a new session of a key, and until when it lasts."""
+        expires = min(self._clock() + SESSION_MS, principal.expires_ms)
+        key = self._keys[str(principal.key_id)]
+        return signed_session(key.id, key.hash, self._environment, expires), expires
+
+    async def session_principal(self, session: bytes) -> Principal:
+        """Return whoever presents a session of the console in a cookie, or say what is wrong with it."""
+        presented = b"session " + session
+        return self.known(presented) or self._known.put(
+            hashlib.sha256(presented).digest(), await self._session(session.decode("latin-1")), PRINCIPAL_BYTES
+        )
+
+    async def _session(self, text: str) -> Principal:
+        key = await self._find(key_id_of(text) or "")
+        if key is None:
+            raise Unauthenticated("the session is not one of this service: sign in again")
+        of_key = self._principal(key)
+        expires = min(of_key.expires_ms, expires_of(text, key.hash, self._environment, self._clock()))
+        self._used.add(key.id)
+        return Principal(key.scope, (key.boards,), key.id, None, expires, key.name)
 
     async def _find(self, key_id: str) -> KeyRecord | None:
         if key_id not in self._keys and asyncio.get_running_loop().time() - self._looked_s > LOOK_AGAIN_S:

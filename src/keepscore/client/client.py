@@ -21,6 +21,7 @@ from keepscore.client.sending import Sender
 from keepscore.client.webhooks import Webhooks
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import (
     Around,
@@ -294,6 +295,13 @@ class Client(Sender):
         query = {"player_id": player_id, "top": top, "around": around, "friends": friends, "segment": segment, "rank": rank}
         query["windows"] = None if windows is None else ",".join(windows)
         return await self._call(read(decoder(BoardView), "boards", board, "view", query=query))
+
+    async def distribution(
+        self, board: str, *, bins: int = 24, window: str | None = None, window_id: str | None = None, segment: str | None = None
+    ) -> Distribution:
+        """Return how many players have which scores, in up to `bins` equal parts of the range."""
+        query = {"bins": bins, **view_of(window, window_id, segment)}
+        return await self._call(read(decoder(Distribution), "boards", board, "distribution", query=query))
 
     async def begin_play(self, board: str, player_id: str, *, build: str | None = None) -> NewPlay:
         """Begin a play: a score with its token counts once. `build` is the version of the game. Nothing is recorded yet."""

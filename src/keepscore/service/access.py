@@ -12,6 +12,7 @@ from keepscore.access.gate import BoardAccess, Demand, Gate, check_access
 from keepscore.access.keyring import SignedRequest
 from keepscore.access.principals import ANONYMOUS, Principal
 from keepscore.access.rate_limits import RateLimits
+from keepscore.access.sessions import session_in
 from keepscore.domain.actors import acting
 from keepscore.domain.signatures import SCHEME
 from keepscore.errors import Unauthenticated
@@ -28,6 +29,8 @@ __all__ = ["AccessParts", "AccessRules", "access_link", "with_body_checks"]
 _SIGNED = SCHEME.encode()
 #: The scopes of routes whose audit, or events, say who made the request and from where.
 _KNOWN = ("submit", "moderate", "admin")
+#: The header of writes with a session.
+CONSOLE_HEADER = b"x-keepscore-console"
 
 
 class AccessRules:
@@ -92,13 +95,18 @@ def access_link(parts: AccessParts) -> Link:
         limits_keys, limits_boards = limits.limits("key"), limits.limits("board")
 
         async def guarded(request: Request[Any, Any]) -> Answer | Prepared:
-            presented = None
+            presented = session = None
             for name, value in request.headers:
                 if name == b"authorization":
                     presented = value
                     break
+                if name == b"cookie":
+                    session = session_in(value)
             try:
-                principal = gate.quick(presented) or await identified(request, presented or b"")
+                if presented is None and session is not None and not gate.is_open:
+                    principal = await with_session(request, session)
+                else:
+                    principal = gate.quick(presented) or await identified(request, presented or b"")
             except Unauthenticated:
                 await limits.charge("address", _address(request), units)
                 raise
@@ -133,6 +141,12 @@ def access_link(parts: AccessParts) -> Link:
             request.receive = _again(body)
             signed = SignedRequest(str(request.scope.get("method", route.method)), _target(request), body)
             return await gate.keyring.signer_of(presented.decode("latin-1"), signed)
+
+        async def with_session(request: Request[Any, Any], session: bytes) -> Principal:
+            # Another site can make a browser send the cookie, but not the header.
+            if route.method != "GET" and request.header(CONSOLE_HEADER) is None:
+                raise Unauthenticated(f"a write with a session of the console needs the header '{CONSOLE_HEADER.decode()}: 1'")
+            return await gate.keyring.session_principal(session)
 
         async def open_to_all(request: Request[Any, Any]) -> Answer | Prepared:
             if not gate.is_trusting:

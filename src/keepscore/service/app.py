@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from importlib import resources
 from typing import NamedTuple
 
 from keepscore.domain.results.standings import encode
@@ -20,6 +19,7 @@ from keepscore.service.routes.audit import AuditRoutes
 from keepscore.service.routes.board_table import board_routes
 from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
+from keepscore.service.routes.console import ConsoleRoutes
 from keepscore.service.routes.friends import FriendRoutes
 from keepscore.service.routes.groups import GroupRoutes
 from keepscore.service.routes.history import PastApi
@@ -28,6 +28,7 @@ from keepscore.service.routes.keys import KeyRoutes
 from keepscore.service.routes.matches import MatchRoutes
 from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
+from keepscore.service.routes.pages import PageOptions, PageRoutes, page_headers
 from keepscore.service.routes.players import PlayerRoutes
 from keepscore.service.routes.prizes import PrizeRoutes
 from keepscore.service.routes.ranking_table import ranking_routes
@@ -38,18 +39,6 @@ from keepscore.service.routes.webhooks import WebhookRoutes
 from keepscore.service.shares import Shares
 
 __all__ = ["EdgeOptions", "make_app"]
-
-#: The pages; every other file of the folder is served as `/static/{file}`.
-PAGES = {"index.html": "/", "docs.html": "/docs"}
-#: Types by the ending of the file's name.
-KINDS = {"html": b"text/html; charset=utf-8", "css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8"}
-
-#: The pages load nothing from elsewhere, and run no script but their own.
-PAGE_HEADERS = (
-    (b"cache-control", b"no-cache"),
-    (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
-    (b"x-content-type-options", b"nosniff"),
-)
 
 
 class EdgeOptions(NamedTuple):
@@ -62,6 +51,7 @@ class EdgeOptions(NamedTuple):
     cors_origins: Sequence[str] = ()
     body_seconds: float = BODY_SECONDS
     cache_bytes: int = PAGES_BYTES
+    pages: PageOptions = PageOptions()
 
 
 OPEN_TO_ALL = EdgeOptions()
@@ -89,6 +79,7 @@ def make_app(
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
         *(ModerationRoutes(leaderboards), RestrictionRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(MatchRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
+        ConsoleRoutes(gate),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]
@@ -102,8 +93,9 @@ def make_app(
         origin_link(options.cors_origins),
         access_link(access),
     ]
+    shown = PageRoutes(leaderboards, access.is_private, options.pages).routes()
     wanted = [link for link in links if link is not None]
-    return App([*routes, *_pages(), _reference(routes)], leaderboards.admin.refresh, wanted, options.body_seconds)
+    return App([*routes, *shown, _reference(routes)], leaderboards.admin.refresh, wanted, options.body_seconds)
 
 
 def _reference(routes: list[Route]) -> Route:
@@ -111,24 +103,8 @@ def _reference(routes: list[Route]) -> Route:
     return Route("GET", "/openapi.json", _constant(description), "This description", scope="open", cost="light", query=AnyQuery)
 
 
-def _pages() -> list[Route]:
-    files = [file for file in resources.files(__package__).joinpath("pages").iterdir() if file.name.rpartition(".")[2] in KINDS]
-    return [
-        Route(
-            "GET",
-            PAGES.get(file.name, f"/static/{file.name}"),
-            _constant(Text(file.read_bytes(), KINDS[file.name.rpartition(".")[2]])),
-            "A page",
-            scope="open",
-            cost="light",
-            query=AnyQuery,
-        )
-        for file in files
-    ]
-
-
 def _constant(text: Text) -> Callable[[Request[AnyQuery, NoBody]], Awaitable[Answer]]:
     async def handler(request: Request[AnyQuery, NoBody]) -> Answer:
-        return Answer(text, headers=PAGE_HEADERS)
+        return Answer(text, headers=page_headers("'none'"))
 
     return handler

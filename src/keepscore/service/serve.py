@@ -7,7 +7,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import uvloop
 from granian.constants import HTTPModes, Interfaces
@@ -24,6 +24,7 @@ from keepscore.service.guards import has_keys, opened_guards
 from keepscore.service.http.origins import is_loopback
 from keepscore.service.interpreter import share_time
 from keepscore.service.logs import set_up_log
+from keepscore.service.routes.pages import PageMode, PageOptions
 from keepscore.service.shares import Shares, WorkerPlace
 from keepscore.service.workers import run_workers
 
@@ -172,4 +173,5 @@ def _options(settings: Settings) -> EdgeOptions:
         cors_origins=settings.cors_origins,
         body_seconds=duration_ms(settings.body_timeout) / 1000,
         cache_bytes=settings.cache_bytes,
+        pages=PageOptions(cast("PageMode", settings.page), settings.embed_origins),
     )

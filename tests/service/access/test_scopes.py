@@ -132,6 +132,7 @@ FOR_PLAYERS = {
     ("get", "/v1/boards/{board}/ranks/{rank}"),
     ("post", "/v1/boards/{board}/players/lookup"),
     ("get", "/v1/boards/{board}/count"),
+    ("get", "/v1/boards/{board}/distribution"),
     ("get", "/v1/boards/{board}/segments"),
     ("get", "/v1/boards/{board}/players"),
     ("get", "/v1/boards/{board}/windows"),

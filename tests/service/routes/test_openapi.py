@@ -318,9 +318,3 @@ def test_pages_need_no_other_host(client: httpx.Client, page: str) -> None:
             part = client.get(address)
             assert part.status_code == 200, address
             assert not re.search(r"""(?:import|fetch|url|@import)\s*\(?\s*["'`]?https?://""", part.text), address
-
-
-def test_made_up_players_have_a_board_of_their_own(client: httpx.Client) -> None:
-    script = client.get("/static/simulate.js").text
-    assert 'DEMO = "keepscore-demo"' in script
-    assert "view.js" not in script, "it knows which board is looked at, and could write to it"

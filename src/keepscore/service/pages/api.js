@@ -5,6 +5,7 @@ export class Refusal extends Error {}
 
 export async function call(path, options = {}) {
   const answer = await fetch(path, { cache: "no-cache", signal: AbortSignal.timeout(8000), ...options });
+  if (answer.status === 204) return null;
   if (answer.ok) return answer.json();
   const problem = await answer.json().catch(() => ({}));
   const error = new Refusal(sentence(problem.detail ?? `The service answered ${answer.status}`));

@@ -1,145 +1,178 @@
-// The live board: choosing what to look at, polling for it, and wiring the controls.
+// The page of a board: what is looked at, the live list, and the controls.
 
 import { call, reason, Refusal } from "./api.js";
-import { byId, copyOnClick, setText } from "./dom.js";
-import { find, findAgain, forgetFound } from "./find.js";
-import { prepareForm, showCurl, submit } from "./play.js";
-import { sampleValues } from "./samples.js";
-import { DEMO, isSimulating, prepareDemo, refuseSimulation, startSimulation, stopSimulation } from "./simulate.js";
-import { clearStandings, showStandings, showTimes } from "./table.js";
-import { board, boardPath, choices, setBoard, viewQuery } from "./view.js";
+import { byId, copyText, setText } from "./dom.js";
+import { count, describe, isDemoBoard, segmentNames, windowLabel, windowNames } from "./format.js";
+import { clearList, inSight, prepareList, scrollToPlace, showRows, showTimes } from "./list.js";
+import { follow } from "./live.js";
+import { me } from "./me.js";
+import { forgetPast, preparePast } from "./past.js";
+import { forgetPlayer, preparePlay } from "./play.js";
+import { follows, forgetFound, prepareFind, showPlayer, showPlayerAgain } from "./player.js";
+import { forgetPlots, showSpread } from "./plots.js";
+import { forgetRace, prepareRace } from "./race.js";
+import { board, boardName, boardPath, look, lookBack, setBoard, view, viewQuery } from "./view.js";
 
-const EVERY_MS = 1000;
-const PAGE = matchMedia("(max-width: 480px)").matches ? 10 : 25;
-const MOST = 500; // rows that are kept live; further down, "find" is the better tool
+const PAGE = 100; // rows that are kept live, and that are asked for at a time
+const AGAIN_MS = 1000; // between two looks at rows further down, while the ranking changes
+const mode = document.body.dataset.page;
 
-let boards = [];
-let page = null; // the last answer to "top"
-let limit = PAGE;
-let turn = 0; // grows with every poll and choice, so that a late answer to an old question is dropped
-let timer = 0;
-let failures = 0; // polls in a row that did not work
+let subscription = null;
+let turn = 0; // grows with every choice, so that a late answer to an old question is dropped
+let asked = new Set(); // pages that are on their way
+let lookedAt = 0; // when rows further down were asked for last
+let first = true; // whether the next state is the first of what is looked at
+
+async function start() {
+  try {
+    setBoard(await call(`/v1/boards/${encodeURIComponent(boardName)}`));
+  } catch (error) {
+    failed(error);
+    if (!(error instanceof Refusal) || error.away) setTimeout(start, 3000);
+    return;
+  }
+  prepareControls();
+  prepareList({ choose: showPlayer, want: fetchRows });
+  prepareFind({ toPlace: (rank) => scrollToPlace(rank - 1) });
+  preparePast(watch);
+  prepareRace();
+  if (mode === "demo") preparePlay();
+  setInterval(showTimes, 1000);
+  watch();
+  if (view.player) showPlayer(view.player);
+}
 
 // -- choosing -----------------------------------------------------------------------------------------------------------
 
-const choice = () => new URLSearchParams({ board: board.name, ...Object.fromEntries(viewQuery()) });
-
-/** Learns which boards there are; whether there is one. */
-async function loadBoards() {
-  const found = (await call("/v1/boards")).boards;
-  showNoBoards(!found.length);
-  if (!found.length) {
-    boards = [];
-    setBoard(null);
-    return false;
-  }
-  if (JSON.stringify(found) === JSON.stringify(boards)) return true;
-  const wanted = new URLSearchParams(board ? choice() : location.hash.slice(1));
-  boards = found;
-  choices.board.replaceChildren(...boards.map(({ name }) => new Option(name, name)));
-  const named = (wantedName) => boards.find(({ name }) => name === wantedName);
-  choices.board.value = (named(wanted.get("board")) ?? named("global") ?? boards[0]).name;
-  chooseBoard(wanted);
-  return true;
-}
-
-/** Without a board there is nothing to look at: the page says what to do next. */
-function showNoBoards(none) {
-  document.body.classList.toggle("no-boards", none);
-  byId("none").hidden = !none;
-  if (!none) return;
-  setText(byId("title"), "No boards yet");
-  setText(byId("about"), "A board says what is ranked, and how.");
-  byId("demo").hidden = true;
-  setText(byId("define"), `curl -X PUT '${location.origin}/v1/boards/global' -H 'Content-Type: application/json' -d '{}'`);
-}
-
-async function createBoard() {
-  try {
-    await call("/v1/boards/global", { method: "PUT", body: "{}", headers: { "content-type": "application/json" } });
-    poll();
-  } catch (error) {
-    failed(error);
-  }
-}
-
-function chooseBoard(wanted = new URLSearchParams()) {
-  setBoard(boards.find(({ name }) => name === choices.board.value));
-  const windows = Array.isArray(board.windows) ? board.windows : Object.keys(board.windows);
-  choices.window.replaceChildren(...windows.map((name) => new Option(name.replaceAll("_", " "), name)));
-  choices.window.value = windows.includes(wanted.get("window")) ? wanted.get("window") : windows[0];
-  choices.rank.value = wanted.get("rank") ?? board.rank;
-  if (!choices.rank.value) choices.rank.value = board.rank;
-  choices.segment.value = wanted.get("segment") ?? "";
-  const suggestions = board.segments.flatMap((name) => sampleValues(name).map((value) => `${name}:${value}`));
-  for (const id of ["segment-field", "tags-field"]) byId(id).hidden = !board.segments.length;
-  byId("segments").replaceChildren(...suggestions.map((value) => new Option(value)));
+function prepareControls() {
   setText(byId("title"), board.name);
-  setText(byId("about"), board.name === DEMO ? "Made-up players only: real boards get no scores from here." : describe(board));
-  byId("demo").hidden = board.name !== DEMO;
-  stopSimulation();
-  prepareForm(suggestions[0] ?? "");
-  forget();
+  setText(byId("about"), describe(board));
+  byId("demo").hidden = !isDemoBoard(board.name);
+  document.title = `${board.name} · Keepscore`;
+  for (const name of windowNames(board)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.value = name;
+    button.textContent = name.replaceAll("_", " ");
+    button.addEventListener("click", () => watch({ window: name, window_id: null }, { step: true }));
+    byId("windows").append(button);
+  }
+  const names = segmentNames(board);
+  byId("segment-field").hidden = !names.length;
+  if (names.length) suggestSegments(names);
+  byId("segment").addEventListener("change", ({ target }) => watch({ segment: target.value.trim() || null }));
+  byId("rank").addEventListener("change", ({ target }) => watch({ rank: target.value }));
+  byId("share").addEventListener("click", ({ target }) => copyText(target, location.href, "Copy link"));
+  byId("to-top").addEventListener("click", () => scrollToPlace(0));
+  byId("to-me").addEventListener("click", () => showPlayer(me(), { scroll: true }));
+  addEventListener("popstate", () => {
+    lookBack();
+    watch();
+  });
 }
 
-function describe({ operator, order, ties }) {
-  const counts = { best: "The best score counts", sum: "Scores add up", last: "The latest score counts", first: "The first score counts" };
-  const tie = { first: "ties go to the first to reach a score", last: "ties go to the last to reach a score", player: "ties are ordered by player id" };
-  return `${counts[operator]}, ${order === "asc" ? "lower" : "higher"} is better, ${tie[ties]}.`;
+/** Suggests the segments that there are, the largest first; on a service that does not list them, their names. */
+async function suggestSegments(names) {
+  let values = names.map((name) => `${name}:`);
+  try {
+    const { segments } = await call(boardPath(`segments?${viewQuery({ rank: null, segment: null })}`));
+    values = segments.map(({ segment }) => segment);
+  } catch {
+    // The names alone are a start.
+  }
+  byId("segments").replaceChildren(...values.slice(0, 200).map((value) => new Option(value)));
 }
 
-/** Another ranking is looked at: nothing of the former stays. */
-function forget() {
-  clearStandings();
+/** Looks at something else, or at what the address says: nothing of the former stays. */
+function watch(changes = {}, how = {}) {
+  look(changes, how);
+  turn += 1;
+  first = true;
+  asked = new Set();
+  subscription?.close();
+  clearList();
   forgetFound();
-  page = null;
-  limit = PAGE;
-  history.replaceState(null, "", `#${choice()}`);
+  forgetPlots();
+  forgetRace();
+  forgetPast();
+  if (mode === "demo") forgetPlayer();
+  for (const button of byId("windows").querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(button.value === view.window && !view.window_id));
+  }
+  byId("segment").value = view.segment ?? "";
+  byId("rank").value = view.rank;
+  status("waiting", "connecting…");
+  const mine = turn;
+  const query = viewQuery({ board: boardName, top: PAGE });
+  const handlers = {
+    state: (state) => mine === turn && arrived(state),
+    window: (event) => mine === turn && ended(event),
+    trouble: (error) => mine === turn && failed(error),
+  };
+  // A window of the past does not change: one look is enough.
+  subscription = view.window_id ? lookOnce(handlers) : follow(query, handlers, { ties: board.ties });
+  if (how.step && view.player) showPlayer(view.player);
+}
+
+function lookOnce(handlers) {
+  call(boardPath(`top?${viewQuery({ limit: PAGE })}`)).then(handlers.state, handlers.trouble);
+  return { close() {} };
 }
 
 // -- watching -----------------------------------------------------------------------------------------------------------
 
-async function poll() {
-  clearTimeout(timer);
-  const mine = ++turn;
-  if (document.hidden) return;
+function arrived(state) {
+  byId("problem").hidden = true;
+  byId("list").classList.remove("stale");
+  status(view.window_id ? "past" : "live", view.window_id ? "past" : "live");
+  const { standings, total_players: total } = state;
+  showRows(0, standings, total, !first);
+  const label = windowLabel(view.window, state.window_id ?? view.window_id);
+  setText(byId("shown"), [count(total, "player"), label, view.segment].filter(Boolean).join(" · "));
+  byId("to-me").hidden = !me() || !total;
+  if (!first) refreshRest();
+  showSpread(total, first);
+  if (follows()) showPlayerAgain();
+  first = false;
+}
+
+/** A window was closed, or everything begins again: what is looked at now is its successor. */
+function ended({ event, window, window_id: id }) {
+  if (window !== view.window || view.window_id) return;
+  setText(byId("problem"), `${windowLabel(window, id)} was ${event}. Its final standings are under “Past windows”.`);
+  watch();
+  byId("problem").hidden = false;
+}
+
+/** Rows further down are read again, now and then, while they are looked at. */
+function refreshRest() {
+  const [from, end] = inSight();
+  if (end <= PAGE || Date.now() - lookedAt < AGAIN_MS) return;
+  lookedAt = Date.now();
+  for (let page = Math.max(1, Math.floor(from / PAGE)); page * PAGE < end; page += 1) fetchPage(page, true);
+}
+
+function fetchRows(from, end) {
+  for (let page = Math.floor(from / PAGE); page * PAGE < end; page += 1) fetchPage(page, false);
+}
+
+async function fetchPage(page, isNews) {
+  if (asked.has(page)) return;
+  asked.add(page);
+  const mine = turn;
   try {
-    // After an outage the boards may be others.
-    const some = board && !failures ? true : await loadBoards();
-    const answer = some ? await call(boardPath(`top?${viewQuery({ limit })}`)) : null;
-    if (mine === turn && answer) arrived(answer);
-    else if (mine === turn) works("live", "ready");
+    const answer = await call(boardPath(`top?${viewQuery({ limit: PAGE, offset: page * PAGE })}`));
+    if (mine === turn) showRows(page * PAGE, answer.standings, answer.total_players, isNews);
   } catch (error) {
     if (mine === turn) failed(error);
   }
-  if (mine === turn) timer = setTimeout(poll, Math.min(EVERY_MS * (failures + 1), 5000));
-}
-
-/** The service answers. */
-function works(state, text) {
-  failures = 0;
-  byId("problem").hidden = true;
-  status(state, text);
-}
-
-function arrived(answer, quietly = false) {
-  works("live", "live");
-  byId("frame").classList.remove("stale");
-  // The same moment means a 304: nothing changed but the time that has passed.
-  if (page?.as_of !== answer.as_of) {
-    showStandings(answer, page, quietly);
-    byId("more").hidden = !answer.next_cursor || answer.standings.length >= MOST;
-    findAgain();
-  }
-  page = answer;
-  showTimes();
+  if (mine === turn) asked.delete(page);
 }
 
 function failed(error) {
-  failures += 1;
   const refused = error instanceof Refusal && !error.away;
   status(refused ? "waiting" : "away", refused ? "nothing to show" : "reconnecting…");
-  byId("frame").classList.add("stale");
+  byId("list").classList.add("stale");
   setText(byId("problem"), reason(error));
   byId("problem").hidden = false;
 }
@@ -149,61 +182,4 @@ function status(state, text) {
   setText(byId("status"), text);
 }
 
-async function showMore() {
-  if (!page?.next_cursor) return;
-  clearTimeout(timer);
-  const mine = ++turn;
-  try {
-    const answer = await call(boardPath(`top?${viewQuery({ limit: PAGE, cursor: page.next_cursor })}`));
-    if (mine !== turn) return;
-    // From the next poll on, one longer page keeps all of them live.
-    limit = Math.min(limit + PAGE, MOST);
-    const moved = new Set(answer.standings.map(({ player_id: id }) => id));
-    arrived({ ...answer, standings: [...page.standings.filter(({ player_id: id }) => !moved.has(id)), ...answer.standings] }, true);
-  } catch (error) {
-    if (mine === turn) failed(error);
-  }
-  if (mine === turn) timer = setTimeout(poll, EVERY_MS);
-}
-
-// -- start --------------------------------------------------------------------------------------------------------------
-
-/** Goes to the demo board, which is made when it is first used, and lets made-up players in. */
-async function simulate() {
-  try {
-    if (await prepareDemo(boards)) await loadBoards();
-    if (board.name !== DEMO) {
-      choices.board.value = DEMO;
-      chooseBoard();
-    }
-    await startSimulation();
-  } catch (error) {
-    if (!board) return failed(error);
-    refuseSimulation(error);
-  }
-  poll();
-}
-
-byId("choices").addEventListener("submit", (event) => event.preventDefault());
-byId("choices").addEventListener("change", ({ target }) => {
-  if (target.name === "board") chooseBoard();
-  else forget();
-  poll();
-});
-byId("more").addEventListener("click", showMore);
-byId("find").addEventListener("submit", (event) => {
-  event.preventDefault();
-  find(event.target.elements.player.value, true);
-});
-byId("play").addEventListener("input", showCurl);
-byId("play").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  if (await submit()) poll();
-});
-copyOnClick(byId("copy"), byId("curl"));
-byId("simulate").addEventListener("click", () => (isSimulating() ? stopSimulation() : simulate()));
-for (const id of ["wake", "watch"]) byId(id).addEventListener("click", simulate);
-byId("create").addEventListener("click", createBoard);
-copyOnClick(byId("copy-define"), byId("define"));
-document.addEventListener("visibilitychange", poll);
-poll();
+start();

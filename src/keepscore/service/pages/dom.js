@@ -17,14 +17,21 @@ export function setText(element, text) {
 /** Makes a button that copies what stands in another element. */
 export function copyOnClick(button, source) {
   button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(source.textContent);
-      setText(button, "Copied");
-    } catch {
-      // Without permission, the text is selected: one key copies it.
-      getSelection().selectAllChildren(source);
-      setText(button, "Selected");
-    }
-    setTimeout(() => setText(button, "Copy"), 1500);
+    if (await copyText(button, source.textContent)) return;
+    // Without permission, the text is selected: one key copies it.
+    getSelection().selectAllChildren(source);
+    setText(button, "Selected");
   });
+}
+
+/** Copies a text; the button says so, and soon what it said before. Whether that was allowed. */
+export async function copyText(button, text, label = "Copy") {
+  setTimeout(() => setText(button, label), 1500);
+  try {
+    await navigator.clipboard.writeText(text);
+    setText(button, "Copied");
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -16,6 +16,7 @@ from keepscore.domain.values import check_player
 from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError
 from keepscore.leaderboards import Leaderboards
 from keepscore.projection.viewers import is_shadowed
+from keepscore.reading.distribution import distribution
 from keepscore.reading.score_range import ShownScores
 from keepscore.reading.view import View
 from keepscore.service.http.layer import NO_STORE, Answer, NoBody, NoQuery, Prepared, Request, decoded
@@ -26,6 +27,7 @@ from keepscore.service.routes.bodies import (
     BatchQuery,
     ChangeQuery,
     CountQuery,
+    DistributionQuery,
     EntryBody,
     LookupBody,
     PlayerQuery,
@@ -239,6 +241,17 @@ class Api:
         view, query = self._view(request), request.query
         count = await self._reader.at_least(view, query.min_seq, lambda: self._reader.count(view, query.min, query.max))
         return await self._answer(view, count, FOR_PLAYER)
+
+    async def distribution(self, request: Request[DistributionQuery, NoBody]) -> Answer | Prepared:
+        """Return how scores are distributed."""
+        view, bins = self._view(request), request.query.bins
+        key = f"{request.path[0]}/distribution", request.query_string
+
+        async def made() -> Made:
+            found = await self._reader.at_least(view, request.query.min_seq, lambda: distribution(self._reader, view, bins))
+            return found, found.position
+
+        return self._pages.known(key, view) or await self._pages.page(key, view, made)
 
     async def verify(self, request: Request[VerifyQuery, NoBody]) -> Answer:
         """Compare a board with the ledger."""

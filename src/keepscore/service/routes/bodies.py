@@ -13,6 +13,7 @@ from keepscore.domain.key_places import RankingPlace
 from keepscore.errors import InvalidField, InvalidScore
 from keepscore.service.routes.stated import (
     AroundCount,
+    BinCount,
     BoardEventCount,
     EventCount,
     ImportKeys,
@@ -44,6 +45,7 @@ __all__ = [
     "BoardEventsQuery",
     "ChangeQuery",
     "CountQuery",
+    "DistributionQuery",
     "EntryBody",
     "EventsQuery",
     "HistoryQuery",
@@ -147,6 +149,12 @@ class CountQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
 
     min: Annotated[Decimal | None, ScoreBound] = None
     max: Annotated[Decimal | None, ScoreBound] = None
+
+
+class DistributionQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
+    """Into how many parts."""
+
+    bins: BinCount = 24
 
 
 class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -33,6 +33,7 @@ PARAMETERS = {
     "at": "A past moment with an offset, such as 2026-11-15T19:30:00Z.",
     "viewer": "The player who looks: they see themselves, and what friends show them. With a player token, its player.",
     "name": "The first letters of a name; of segments, the segment's name.",
+    "bins": "Into how many equal parts the range of scores is divided, up to 100.",
     "around": "How many players to add above and below, up to 500.",
     "min": "The lowest score to list or count.",
     "min_seq": "A `position` that the answer must include. The read waits for up to 5 s (then 503); 409: it is of another epoch.",
@@ -154,6 +155,10 @@ FIELD_MEANINGS = {
     "started_at": "When the play began.",
     "PlayerStandings.standings": "Where the player stands on each board, in its first window.",
     # Moderation.
+    "bins": "The parts, from the lowest score to the highest.",
+    "ScoreBin.min": "The lowest score of the part.",
+    "ScoreBin.max": "The highest score of the part.",
+    "ScoreBin.players": "How many players have such a score.",
     "VoidBody.reason": "Why the events no longer count.",
     "UndoBody.reason": "Why they count again.",
     "Void.reason": "Why the events no longer count.",

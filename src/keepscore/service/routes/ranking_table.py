@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keepscore.domain.results import standings as answers
+from keepscore.domain.results.distribution import Distribution
 from keepscore.service.http.layer import Example, Route
 from keepscore.service.routes.boards import Api
 from keepscore.service.routes.bodies import (
@@ -11,6 +12,7 @@ from keepscore.service.routes.bodies import (
     BatchBody,
     BatchQuery,
     CountQuery,
+    DistributionQuery,
     LookupBody,
     PlayerQuery,
     ScoreBody,
@@ -142,5 +144,15 @@ def _reads(api: Api) -> list[Route]:
             tag="Rankings",
             description="Returns how many players there are, or how many have a score from `min` to `max`.",
             example=Example({"min": 1000}),
+        ),
+        board_read(
+            BOARD + "/distribution",
+            api.distribution,
+            "Get the distribution of scores",
+            query=DistributionQuery,
+            answers={200: Distribution},
+            tag="Rankings",
+            description="Returns how many players have which scores: equal parts of the range, from the lowest score to the highest.",
+            example=Example({"bins": 10}),
         ),
     ]

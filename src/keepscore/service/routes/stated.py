@@ -18,6 +18,7 @@ from keepscore.domain.positions import POSITION_PATTERN
 from keepscore.domain.profiles import URL_BYTES
 from keepscore.domain.values import MAX_ID_BYTES, TEXT_PATTERN
 from keepscore.reading.among import MAX_AMONG
+from keepscore.reading.distribution import MAX_BINS
 from keepscore.reading.history import MAX_BOARD_EVENTS, MAX_EVENTS, MAX_WINDOWS
 from keepscore.reading.reader import MAX_AROUND, MAX_LOOKUP
 from keepscore.reading.snapshots import MAX_SNAPSHOT_ID
@@ -30,6 +31,7 @@ __all__ = [
     "SCORE_RANGE",
     "TEXT",
     "AroundCount",
+    "BinCount",
     "BoardEventCount",
     "EventCount",
     "FriendCount",
@@ -106,6 +108,7 @@ TopCount = Annotated[int, _from_to(0, MAX_LIMIT)]
 FriendCount = Annotated[int, _from_to(0, MAX_AMONG)]
 PageLimit = Annotated[int, _from_to(1, MAX_LIMIT)]
 Offset = Annotated[int, _from_to(0, MAX_OFFSET)]
+BinCount = Annotated[int, _from_to(1, MAX_BINS)]
 AroundCount = Annotated[int, _from_to(0, MAX_AROUND)]
 WindowCount = Annotated[int, _from_to(1, MAX_WINDOWS)]
 EventCount = Annotated[int, _from_to(1, MAX_EVENTS)]
