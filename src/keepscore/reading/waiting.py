@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from keepscore.domain.positions import Position, parse_position
+from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, Top
 from keepscore.errors import PositionLost, PositionNotReached, UnknownPlayer
 from keepscore.reading.view import View
@@ -19,7 +20,7 @@ WAIT_S = 5.0
 #: Seconds between two looks, at first and at most.
 LOOK_AFTER_S, LOOK_EVERY_S = 0.002, 0.05
 
-W = TypeVar("W", Top, PlayerPlace, Around, Lookup, Count)
+W = TypeVar("W", Top, PlayerPlace, Around, Lookup, Count, Distribution)
 
 
 async def at_least(positions: PositionSupport, view: View, min_seq: str | None, read: Callable[[], Awaitable[W]]) -> W:
