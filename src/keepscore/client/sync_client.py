@@ -24,6 +24,7 @@ from keepscore.client.sync_sending import SyncSender
 from keepscore.client.sync_webhooks import SyncWebhooks
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import (
     Around,
@@ -297,6 +298,13 @@ class SyncClient(SyncSender):
         query = {"player_id": player_id, "top": top, "around": around, "friends": friends, "segment": segment, "rank": rank}
         query["windows"] = None if windows is None else ",".join(windows)
         return self._call(read(decoder(BoardView), "boards", board, "view", query=query))
+
+    def distribution(
+        self, board: str, *, bins: int = 24, window: str | None = None, window_id: str | None = None, segment: str | None = None
+    ) -> Distribution:
+        """Return how many players have which scores, in up to `bins` equal parts of the range."""
+        query = {"bins": bins, **view_of(window, window_id, segment)}
+        return self._call(read(decoder(Distribution), "boards", board, "distribution", query=query))
 
     def begin_play(self, board: str, player_id: str, *, build: str | None = None) -> NewPlay:
         """Begin a play: a score with its token counts once. `build` is the version of the game. Nothing is recorded yet."""

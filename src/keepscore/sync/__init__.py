@@ -16,6 +16,7 @@ from keepscore.config import Settings
 from keepscore.domain.boards import Board
 from keepscore.domain.inputs import Entry, Number
 from keepscore.domain.results.access import NewPlay, PlayerStandings
+from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.friends import BoardView
 from keepscore.domain.results.standings import (
     Around,
@@ -348,6 +349,12 @@ class Leaderboards:
         return self._run(
             self._async.view(board, player_id, top=top, around=around, friends=friends, windows=windows, segment=segment, rank=rank)
         )
+
+    def distribution(
+        self, board: str, *, bins: int = 24, window: str | None = None, window_id: str | None = None, segment: str | None = None
+    ) -> Distribution:
+        """Return how many players have which scores, in up to `bins` equal parts of the range."""
+        return self._run(self._async.distribution(board, bins=bins, window=window, window_id=window_id, segment=segment))
 
     def standings(self, player_id: str, *, cursor: str | None = None, limit: int = 100) -> PlayerStandings:
         """Return where a player stands now on every board, by board name, after a `cursor`."""
