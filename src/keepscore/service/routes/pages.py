@@ -16,7 +16,7 @@ from keepscore.service.demo import Demo
 from keepscore.service.http.layer import Answer, AnyQuery, NoBody, Request, Route, Text
 from keepscore.service.routes.stated import PlayerText, SegmentName, WindowChoice
 
-__all__ = ["PageMode", "PageOptions", "PageRoutes"]
+__all__ = ["PageMode", "PageOptions", "PageRoutes", "page_headers"]
 
 #: Whether visitors find pages, and whether they may play on them.
 PageMode = Literal["demo", "public", "off"]
