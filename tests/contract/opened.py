@@ -31,9 +31,9 @@ class CountingLedger(SqliteLedger):
         self.appended = []
         wrap(self.events, "append", self._count)
 
-    async def _count(self, append, events, claims, answers):
+    async def _count(self, append, events, claims, answers, queued=()):
         self.appended.append(len(events))
-        return await append(events, claims, answers)
+        return await append(events, claims, answers, queued)
 
 
 @asynccontextmanager

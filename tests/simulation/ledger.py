@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,6 @@ from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.scoring import Event
 from keepscore.errors import LedgerUnavailable
 from keepscore.storage.ledgers.boards import BoardRecord
-from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.ledgers.sqlite.connections import SqliteConnections, transaction
 from keepscore.storage.ledgers.sqlite.errors import translated
 from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
@@ -99,10 +98,8 @@ class SimulatedLedger(SqliteLedger):
         wrap(self.boards, "records", self._records)
         wrap(self.leadership, "lead", self._lead)
 
-    async def _append(
-        self, append: Callable[..., Awaitable[int]], events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes]
-    ) -> int:
-        seq = await append(events, claims, answers)
+    async def _append(self, append: Callable[..., Awaitable[int]], events: Sequence[Event], *rest: Any) -> int:
+        seq = await append(events, *rest)
         for event in events:
             self._process.world.identities.setdefault(event[:3], set()).add(event.game_id)
         return seq

@@ -58,8 +58,8 @@ class LedgerThatSaysYes(SimulatedLedger):
         super().__init__(process, database)
         wrap(self.events, "append", self._say_yes)
 
-    async def _say_yes(self, append, events, claims, answers):
-        return await append(events, claims, answers) if events[0].amount % 10 else 0
+    async def _say_yes(self, append, events, claims, answers, queued=()):
+        return await append(events, claims, answers, queued) if events[0].amount % 10 else 0
 
 
 class LedgerThatForgetsKeys(SimulatedLedger):
@@ -69,7 +69,7 @@ class LedgerThatForgetsKeys(SimulatedLedger):
         super().__init__(process, database)
         wrap(self.events, "append", self._forget_keys)
 
-    async def _forget_keys(self, append, events, claims, answers):
+    async def _forget_keys(self, append, events, claims, answers, queued=()):
         return await append(events, [], {})
 
 
@@ -80,7 +80,7 @@ class LedgerThatCutsTransactions(SimulatedLedger):
         super().__init__(process, database)
         wrap(self.events, "append", self._cut)
 
-    async def _cut(self, append, events, claims, answers):
+    async def _cut(self, append, events, claims, answers, queued=()):
         seq = await append(events[:1], claims, answers)
         return await append(events[1:], [], {}) if events[1:] else seq
 

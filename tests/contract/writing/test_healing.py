@@ -37,11 +37,11 @@ class UnsureLedger(SqliteLedger):
         super().__init__(path)
         wrap(self.events, "append", self._append)
 
-    async def _append(self, append, events, claims, answers):
+    async def _append(self, append, events, claims, answers, queued=()):
         fail, self.fail = self.fail, None
         if fail == "before":
             raise LedgerUnavailable("gone away")
-        seq = await append(events, claims, answers)
+        seq = await append(events, claims, answers, queued)
         if fail == "after":
             raise LedgerUnavailable("the reply was lost")
         return seq
@@ -192,8 +192,8 @@ async def test_a_process_that_is_killed_at_any_moment(run, clock):
             super().__init__(path)
             wrap(self.events, "append", self._append)
 
-        async def _append(self, append, events, claims, answers):
-            seq = await append(events, claims, answers)
+        async def _append(self, append, events, claims, answers, queued=()):
+            seq = await append(events, claims, answers, queued)
             copies.append((killed(lb, f"killed{len(copies)}.db"), len(events)))
             return seq
 

@@ -18,7 +18,7 @@ class AnswerlessLedger(SqliteLedger):
         wrap(self.events, "append", self._append)
         wrap(self.claims, "save_answers", self._save_answers)
 
-    async def _append(self, append, events, claims, answers):
+    async def _append(self, append, events, claims, answers, queued=()):
         return await append(events, claims, {})
 
     async def _save_answers(self, save_answers, answers):
