@@ -3,11 +3,9 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 SOURCE = Path(__file__).parents[2] / "src" / "keepscore"
-#: Positional parameters of a function, and lines of a file, at most.
-MAX_PARAMETERS, MAX_LINES = 6, 400
+#: Positional parameters of a function, at most.
+MAX_PARAMETERS = 6
 
 
 def modules():
@@ -32,9 +30,3 @@ def test_no_function_takes_more_than_six_values_by_their_place():
         if len(parameters(node)) > MAX_PARAMETERS
     ]
     assert not found, "give them one request object"
-
-
-@pytest.mark.parametrize("suffix", ["py", "lua", "sql"])
-def test_no_file_has_more_than_400_lines(suffix):
-    found = [path.name for path in SOURCE.rglob(f"*.{suffix}") if len(path.read_text().splitlines()) > MAX_LINES]
-    assert not found
