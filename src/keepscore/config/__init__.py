@@ -1,4 +1,7 @@
-"""Settings: `keepscore.toml`, overridden by `KEEPSCORE_…` variables, overridden by flags. `table` says what each may be."""
+"""Settings: `keepscore.toml`, overridden by `KEEPSCORE_…` variables, overridden by flags. `table` says what each may be.
+
+Imports `access`, `domain` and `errors`. Start with `table` (every setting); this module reads files and variables.
+"""
 
 from __future__ import annotations
 
