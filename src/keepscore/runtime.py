@@ -32,6 +32,7 @@ from keepscore.fairplay.prizes import Prizes
 from keepscore.fairplay.restricting import Restricting
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.rules import BoardRules
+from keepscore.fairplay.signed_receipts import SignedReceipts
 from keepscore.fairplay.voids import Voids
 from keepscore.fairplay.webhook_sender import WebhookSender
 from keepscore.fairplay.webhooks import Deliver, Webhooks
@@ -257,7 +258,8 @@ async def build_runtime(
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 
     numbers = Numbers(parts, Relearning(definitions, cards))
-    receipts = Receipts(stores, healing, retries)
+    signer = Signer(secret)
+    receipts = Receipts(stores, healing, retries, SignedReceipts(signer))
     segment_cap = SegmentCap(stores, settings.caps.segment_values)
     checks = EngineChecks(stores, watch, healing)
     recorder = Recorder(parts, numbers, checks, receipts, segment_cap)
@@ -290,7 +292,7 @@ async def build_runtime(
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds, addresses)
     restricting = Restricting(job_parts, rebuilds, feed)
-    prize_windows = PrizeWindows(job_parts, Signer(secret))
+    prize_windows = PrizeWindows(job_parts, signer)
     sender = None if settings.webhook is None else WebhookSender(settings.webhook)
     fair_play = [
         FinishVoids(job_parts, voids),

@@ -42,12 +42,19 @@ class Signer:
     def __init__(self, secret: bytes) -> None:
         self._seed = hashlib.blake2b(b"keepscore certificates", key=secret[:64], digest_size=32).digest()
         self._public: PublicKey | None = None
+        self._key: Any = None
+
+    @property
+    def is_able(self) -> bool:
+        """Whether what it needs is installed."""
+        return _ALGORITHM in get_default_algorithms()
 
     def public_key(self) -> PublicKey:
         """Return the public key."""
         if self._public is None:
             algorithm = _algorithm()
-            x = str(algorithm.to_jwk(algorithm.prepare_key(_pem(_PRIVATE, self._seed, "PRIVATE")), as_dict=True)["x"])
+            self._key = algorithm.prepare_key(_pem(_PRIVATE, self._seed, "PRIVATE"))
+            x = str(algorithm.to_jwk(self._key, as_dict=True)["x"])
             kid = hashlib.sha256(_raw(x)).hexdigest()[:16]
             jwk = {"kty": "OKP", "crv": "Ed25519", "alg": _ALGORITHM, "use": "sig", "kid": kid, "x": x}
             self._public = PublicKey(kid, jwk, _pem(_PUBLIC, _raw(x), "PUBLIC").decode())
@@ -56,7 +63,7 @@ class Signer:
     def sign(self, kind: StatementKind, claims: Mapping[str, Any]) -> str:
         """Return a signed statement."""
         headers = {"typ": _type(kind), "kid": self.public_key().kid}
-        return jwt.encode(dict(claims), _pem(_PRIVATE, self._seed, "PRIVATE"), algorithm=_ALGORITHM, headers=headers)
+        return jwt.encode(dict(claims), self._key, algorithm=_ALGORITHM, headers=headers)
 
 
 def verified(statement: str, key: str, kind: StatementKind | None = None) -> tuple[StatementKind, dict[str, Any]]:

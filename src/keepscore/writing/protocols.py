@@ -13,7 +13,7 @@ from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError
 from keepscore.writing.scopes import Submission
 
-__all__ = ["LedgerReturn", "Origins", "PlayReader", "ProfileNotes", "SubmissionRules"]
+__all__ = ["LedgerReturn", "Origins", "PlayReader", "ProfileNotes", "ReceiptSigner", "SubmissionRules"]
 
 
 class LedgerReturn(Protocol):
@@ -48,6 +48,13 @@ class ProfileNotes(Protocol):
 
     async def note(self, told: Mapping[str, Mapping[str, str]]) -> None:
         """Take up names and pictures (`name`, `avatar_url`), by player. Never fails."""
+
+
+class ReceiptSigner(Protocol):
+    """Signs that submissions were accepted, where their board has a prize."""
+
+    def signed_receipt(self, submission: Submission, event: Event | None) -> str | None:
+        """Return a signed statement that a submission is recorded, as this event if that is known; None where there is nothing to sign."""
 
 
 class SubmissionRules(Protocol):

@@ -22,6 +22,7 @@ from keepscore.writing.groups import PendingRequest
 from keepscore.writing.healing import Healing
 from keepscore.writing.idempotency import Retries, Unanswered
 from keepscore.writing.plan import Plan
+from keepscore.writing.protocols import ReceiptSigner
 
 __all__ = ["Receipts", "pending_receipt"]
 
@@ -29,10 +30,18 @@ __all__ = ["Receipts", "pending_receipt"]
 class Receipts:
     """Answers the requests of one process."""
 
-    def __init__(self, stores: Stores, healing: Healing, retries: Retries) -> None:
+    def __init__(self, stores: Stores, healing: Healing, retries: Retries, signer: ReceiptSigner | None = None) -> None:
         self._catalog, self._ledger, self._engine, _ = stores
         self._healing = healing
         self._retries = retries
+        self._signer = signer
+
+    def _sign(self, answer: Receipt, plan: Plan) -> Receipt:
+        """Sign the answer to a submission that is recorded, where its board has a prize."""
+        if self._signer is not None and plan.boards[0].board.prize is not None and not plan.submission.is_held:
+            signed = self._signer.signed_receipt(plan.submission, plan.events[0] if plan.events else None)
+            answer.signed_receipt = msgspec.UNSET if signed is None else signed
+        return answer
 
     async def reply(self, requests: list[PendingRequest], plans: dict[int, Plan], outcomes: dict[int, Outcome], spooled: bool) -> None:
         """Answer requests that are done, and keep the answers of those with a key."""
@@ -57,7 +66,8 @@ class Receipts:
         if request.tell is not None:
             request.settle(request.tell(True))
             return
-        receipts = [pending_receipt(plans[id(submission)]) for _, submission in request.submissions if request.ranked]
+        own = [plans[id(submission)] for _, submission in request.submissions if request.ranked]
+        receipts = [self._sign(pending_receipt(plan), plan) for plan in own]
         if not request.batch and not receipts:
             return
         answer = _batch_receipt(request) if request.batch else receipts[0]
@@ -126,6 +136,8 @@ class Receipts:
                     receipts.append(pending_receipt(plan))
             else:
                 receipts.append(self._placed(receipt(plan, outcome.changes), plan))
+        for made, (_, submission) in zip(receipts, request.submissions, strict=False):
+            self._sign(made, plans[id(submission)])
         if not request.batch:
             return receipts[0]
         answer = _batch_receipt(request)

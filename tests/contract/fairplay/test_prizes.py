@@ -2,8 +2,10 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from decimal import Decimal
 
 import pytest
+from msgspec import UNSET
 
 from keepscore import Board, Entry
 from keepscore.domain.certificates import verified
@@ -267,6 +269,24 @@ async def test_certificates_are_verified_without_the_service(opening, clock):
     async with opening() as lb:
         assert (await lb.prizes.public_key()).pem == key.pem
         assert (await lb.prizes.certificate("once", "all_time", "all_time", "ada")).certificate == certificate.certificate
+
+
+async def test_accepted_submissions_get_a_signed_receipt(opening, clock):
+    async with opening() as lb:
+        first = await lb.submit("once", "ada", Decimal("30.5"), game_id="g1", idempotency_key="k")
+        again = await lb.submit("once", "ada", Decimal("30.5"), game_id="g1", idempotency_key="k")
+        assert again.signed_receipt == first.signed_receipt
+        (batch,) = (await lb.submit_many("once", [Entry(player_id="bo", score=2)], results=True)).results
+        key = (await lb.prizes.public_key()).pem
+        kind, claims = verified(first.signed_receipt, key)
+        assert (kind, claims["player_id"], claims["score"], claims["game_id"]) == ("receipt", "ada", "30.50", "g1")
+        (event, *_) = (await lb.history.events("once", "ada")).events
+        assert claims["event_id"] == f"{event.writer}-{event.n}"
+        assert claims["windows"] == {"all_time": "all_time"}
+        assert verified(batch.signed_receipt, key)[1]["player_id"] == "bo"
+        with pytest.raises(InvalidField, match="no certificate"):
+            verified(first.signed_receipt, key, "certificate")
+        assert (await lb.submit("none", "ada", 1)).signed_receipt is UNSET
 
 
 async def test_what_has_no_prize_says_so(opening, clock):

@@ -127,6 +127,8 @@ class Receipt(Result, gc=False):
     reasons: list[Reason] | UnsetType = UNSET
     #: Where the ranking is by now, as `epoch:seq`: a read with this as `min_seq` shows the submission.
     position: str | UnsetType = UNSET
+    #: On a board with a prize: a signed statement that the submission was accepted, which anyone can verify.
+    signed_receipt: str | UnsetType = UNSET
 
 
 class Rejection(Result):

@@ -6,6 +6,7 @@ __all__ = ["PRIZE_MEANINGS"]
 
 PRIZE_MEANINGS = {
     # Prizes.
+    "signed_receipt": "Only on a board with a prize: a signed statement that the submission was accepted, a JWS.",
     "CloseBody.reason": "Why it is closed now.",
     "FinalizeBody.reason": "Why now.",
     "HoldBody.reason": "Why.",
