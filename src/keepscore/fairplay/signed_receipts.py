@@ -26,11 +26,8 @@ class SignedReceipts:
         if not self._is_able or live.board.prize is None:
             return None
         amount = "score" if submission.kind == "score" else "amount"
-        claims: dict[str, Any] = {
-            "board": live.name,
-            "player_id": submission.player,
-            amount: plain_score(live.board.shown(submission.amount)),
-        }
+        given = plain_score(live.board.shown(submission.amount))
+        claims: dict[str, Any] = {"board": live.name, "player_id": submission.player, amount: given}
         claims |= {"at": text_of(submission.at), "accepted_at": text_of(submission.received), "iat": submission.received // 1000}
         claims |= {"windows": {span.window: span.id for span in submission.route.spans}}
         if submission.game_id is not None:
