@@ -23,6 +23,7 @@ from keepscore.domain.certificates import Signer
 from keepscore.domain.friends import ONE_WAY, FriendRules
 from keepscore.domain.webhooks import WebhookTarget
 from keepscore.fairplay.addresses import Addresses
+from keepscore.fairplay.appeals import Appeals
 from keepscore.fairplay.audit import Audit
 from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses, RestorePlayers
 from keepscore.fairplay.moderation import Moderation
@@ -169,6 +170,7 @@ class Runtime:
     screens: Screens
     review: Review
     matches: Matches
+    appeals: Appeals
     moderation: Moderation
     prizes: Prizes
     webhooks: Webhooks
@@ -303,6 +305,7 @@ async def build_runtime(
         Deliver(job_parts, sender),
     ]
     keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, fair_play)
+    appeals = Appeals(stores, voids, review)
     players = Players(stores, claims, reader)
     return Runtime(
         settings=settings,
@@ -346,10 +349,11 @@ async def build_runtime(
         screens=Screens(friend_lists, among),
         matches=Matches(stores, writer, retries),
         review=review,
+        appeals=appeals,
         players=players,
-        moderation=Moderation(voids, review, addresses, restricting, claims),
         prizes=Prizes(prize_windows, claims),
         webhooks=Webhooks(ledger, clock, sender is not None),
+        moderation=Moderation(voids, review, appeals, addresses, restricting, claims),
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),

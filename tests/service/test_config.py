@@ -33,6 +33,7 @@ COMMANDS += ["import", "export", "migrate", "events", "version", "keeper", "keep
 COMMANDS += ["windows", "snapshots", "history", "as-of", "export-events", "reset"]
 COMMANDS += ["keys create", "keys list", "keys revoke", "keys rotate", "remove", "void", "voids", "undo", "audit list", "audit verify"]
 COMMANDS += ["players show", "players set", "players import", "queue list", "queue approve", "queue reject"]
+COMMANDS += ["appeals list", "appeals create", "appeals reply"]
 COMMANDS += [f"groups {name}" for name in ("create", "show", "list", "join", "leave", "rotate", "delete", "rank")]
 COMMANDS += ["friends show", "friends set", "friends add", "friends remove", "friends rank", "view"]
 COMMANDS += ["match record", "match list", "match versus", "match ratings"]
@@ -124,7 +125,7 @@ def test_every_command_is_documented(command: str) -> None:
 
 
 def test_no_command_is_left_out(tmp_path: Path) -> None:
-    groups = ["", "boards", "keeper", "keys", "audit", "friends", "match", "groups", "players", "queue"]
+    groups = ["", "boards", "keeper", "keys", "audit", "friends", "match", "groups", "players", "queue", "appeals"]
     shown = {group: run(*group.split(), "--help", cwd=tmp_path).stdout for group in groups}
     names = {group: re.findall(r"^  ([a-z-]+) ", text.partition("Commands:")[2], re.MULTILINE) for group, text in shown.items()}
     found = {f"{group} {name}".strip() for group, own in names.items() for name in own}

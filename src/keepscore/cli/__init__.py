@@ -14,6 +14,7 @@ from rich.text import Text
 from keepscore import __version__
 from keepscore.access.environments import LIVE
 from keepscore.cli import (
+    appeals,
     audit,
     boards,
     exports,
@@ -116,6 +117,7 @@ app.command()(keeper.revise)
 app.add_typer(resets.app)
 app.add_typer(moderation.app)
 app.add_typer(review.app, name="queue")
+app.add_typer(appeals.app, name="appeals")
 app.add_typer(players.app, name="players")
 app.add_typer(matches.app, name="match")
 app.add_typer(restrictions.app)

@@ -12,7 +12,7 @@ from typing import Any
 from keepscore.client.calls import RequestKey, change, decoder, read, restricted_of, voids_of
 from keepscore.client.sync_sending import SyncSend
 from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
-from keepscore.domain.results.review import QueueItem, QueuePage
+from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 __all__ = ["SyncModeration"]
 
@@ -156,3 +156,30 @@ class SyncModeration:
         """Return who is hidden or shadowed now: all, a player, or those on a board."""
         query = {"player_id": player_id, "board": board}
         return self._call(read(restricted_of, "moderation", "restricted", query=query))
+
+    def appeal(self, decision_id: str, player_id: str, text: str, *, idempotency_key: str | None = None) -> Appeal:
+        """Appeal for a player against a decision about a score of theirs: a void, or a score in the queue. Once for each decision."""
+        body = {"decision_id": decision_id, "player_id": player_id, "text": text}
+        return self._call(change(decoder(Appeal), "POST", "appeals", body=body, key=RequestKey(idempotency_key)))
+
+    def appeals(
+        self,
+        *,
+        board: str | None = None,
+        player_id: str | None = None,
+        state: AppealState = "open",
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> AppealPage:
+        """Return appeals, the oldest first: those that wait for a reply, or those that were `upheld` or `granted`."""
+        query = {"board": board, "player_id": player_id, "state": state, "cursor": cursor, "limit": limit}
+        return self._call(read(decoder(AppealPage), "appeals", query=query))
+
+    def appeal_of(self, appeal_id: str) -> Appeal:
+        """Return an appeal, and what was replied."""
+        return self._call(read(decoder(Appeal), "appeals", appeal_id))
+
+    def reply(self, appeal_id: str, reply: str, *, grant: bool = False, idempotency_key: str | None = None) -> Appeal:
+        """Reply to an appeal. Where it is granted, the decision is taken back: the score counts."""
+        path, body = ("appeals", appeal_id, "reply"), {"reply": reply, "grant": grant}
+        return self._call(change(decoder(Appeal), "POST", *path, body=body, key=RequestKey(idempotency_key), is_long=True))

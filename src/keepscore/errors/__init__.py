@@ -31,6 +31,8 @@
     │   ├── UnknownDelivery         of a webhook
     │   ├── UnknownKey              an API key
     │   ├── UnknownMatch            no such match on the board
+    │   ├── UnknownAppeal
+    │   ├── UnknownDecision         that a player could appeal against
     │   ├── UnknownQueueItem        a score that moderators decide about
     │   ├── UnknownSnapshot
     │   ├── UnknownVoid
@@ -42,7 +44,8 @@
     ├── RateLimited                 too many requests
     ├── TooManySubscriptions        of one connection, key or address
     ├── Conflict
-    │   ├── AlreadyDecided          a score that was approved or rejected
+    │   ├── AlreadyAppealed         a player appeals once against a decision
+    │   ├── AlreadyDecided          a score that was approved or rejected, or an appeal with a reply
     │   ├── BoardInUse              a roll-up is made from it
     │   ├── CapReached              as many boards or segment values as the configuration allows
     │   ├── ConfirmationNeeded      a definition that would lose or rebuild something
@@ -127,6 +130,7 @@ from keepscore.errors.base import (
     Unavailable,
 )
 from keepscore.errors.conflict import (
+    AlreadyAppealed,
     AlreadyDecided,
     BoardInUse,
     CapReached,
@@ -151,7 +155,9 @@ from keepscore.errors.conflict import (
 )
 from keepscore.errors.not_found import (
     NotKept,
+    UnknownAppeal,
     UnknownBoard,
+    UnknownDecision,
     UnknownDelivery,
     UnknownGroup,
     UnknownInvite,
@@ -184,6 +190,7 @@ from keepscore.errors.unavailable import (
 )
 
 __all__ = [
+    "AlreadyAppealed",
     "AlreadyDecided",
     "AnswerLost",
     "BadInput",
@@ -246,7 +253,9 @@ __all__ = [
     "TooManySubscriptions",
     "Unauthenticated",
     "Unavailable",
+    "UnknownAppeal",
     "UnknownBoard",
+    "UnknownDecision",
     "UnknownDelivery",
     "UnknownGroup",
     "UnknownInvite",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from keepscore.errors.base import Conflict
 
 __all__ = [
+    "AlreadyAppealed",
     "AlreadyDecided",
     "BoardInUse",
     "CapReached",
@@ -31,8 +32,12 @@ __all__ = [
 ]
 
 
+class AlreadyAppealed(Conflict):
+    """A player has appealed against a decision before."""
+
+
 class AlreadyDecided(Conflict):
-    """A score in the queue that was approved or rejected before."""
+    """A score in the queue that was approved or rejected before, or an appeal that has a reply."""
 
 
 class BoardInUse(Conflict):

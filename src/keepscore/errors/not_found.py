@@ -8,7 +8,9 @@ from keepscore.errors.base import NotFound
 
 __all__ = [
     "NotKept",
+    "UnknownAppeal",
     "UnknownBoard",
+    "UnknownDecision",
     "UnknownDelivery",
     "UnknownGroup",
     "UnknownInvite",
@@ -68,6 +70,14 @@ class UnknownKey(NotFound):
 
 class UnknownMatch(NotFound):
     """The board has no such match."""
+
+
+class UnknownAppeal(NotFound):
+    """There is no such appeal."""
+
+
+class UnknownDecision(NotFound):
+    """There is no such decision about the player, or it was taken back."""
 
 
 class UnknownQueueItem(NotFound):

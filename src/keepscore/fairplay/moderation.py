@@ -8,10 +8,11 @@ from datetime import datetime
 import msgspec
 
 from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
-from keepscore.domain.results.review import QueueItem, QueuePage
+from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
 from keepscore.fairplay.addresses import Addresses
+from keepscore.fairplay.appeals import MAX_TEXT_BYTES, AppealRequest, Appeals
 from keepscore.fairplay.restricting import Restricting, RestrictionRequest, checked_request
 from keepscore.fairplay.review import Review, ReviewRequest, Verb
 from keepscore.fairplay.selection import Selection, SelectionRequest, checked_selection
@@ -24,9 +25,12 @@ __all__ = ["Moderation"]
 class Moderation:
     """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
 
-    def __init__(self, voids: Voids, review: Review, addresses: Addresses, restricting: Restricting, claims: Claims) -> None:
+    def __init__(
+        self, voids: Voids, review: Review, appeals: Appeals, addresses: Addresses, restricting: Restricting, claims: Claims
+    ) -> None:
         self._voids = voids
         self._review = review
+        self._appeals = appeals
         self._addresses = addresses
         self._restricting = restricting
         self._claims = claims
@@ -155,6 +159,32 @@ class Moderation:
     async def _restrict(self, action: str, wanted: RestrictionRequest, work: Callable[[], Awaitable[PlayerDecision]]) -> PlayerDecision:
         claim = claim_on("restriction", wanted.player, wanted.key, (action, *wanted[1:4]))
         return await self._claims.once(claim, PlayerDecision, lambda keep: work())
+
+    async def appeal(self, decision_id: str, player_id: str, text: str, *, idempotency_key: str | None = None) -> Appeal:
+        """Appeal for a player against a decision about a score of theirs: a void, or a score in the queue. Once for each decision."""
+        claim = claim_on("appeal", decision_id[:MAX_TEXT_BYTES], idempotency_key, (player_id, text))
+        return await self._claims.once(claim, Appeal, lambda keep: self._appeals.add(decision_id, player_id, text))
+
+    async def appeals(
+        self,
+        *,
+        board: str | None = None,
+        player_id: str | None = None,
+        state: AppealState = "open",
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> AppealPage:
+        """Return appeals, the oldest first: those that wait for a reply, or those that were `upheld` or `granted`."""
+        return await self._appeals.page(AppealRequest(board, player_id, state, cursor, limit))
+
+    async def appeal_of(self, appeal_id: str) -> Appeal:
+        """Return an appeal, and what was replied."""
+        return await self._appeals.get(appeal_id)
+
+    async def reply(self, appeal_id: str, reply: str, *, grant: bool = False, idempotency_key: str | None = None) -> Appeal:
+        """Reply to an appeal. Where it is granted, the decision is taken back: the score counts."""
+        claim = claim_on("appeal", appeal_id[:MAX_TEXT_BYTES], idempotency_key, (reply, grant))
+        return await self._claims.once(claim, Appeal, lambda keep: self._appeals.reply(appeal_id, reply, grant))
 
     async def _once(self, board: str, key: str | None, request: object, selection: Selection, reason: str, revise: bool) -> VoidReport:
         claim = claim_on("void", board, key, request)

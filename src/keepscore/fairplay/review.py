@@ -15,7 +15,7 @@ from keepscore.domain.durations import time_of
 from keepscore.domain.inputs import no_progress
 from keepscore.domain.results.review import QueueItem, QueuePage, QueueState
 from keepscore.domain.scoring import Event
-from keepscore.domain.verdicts import event_id
+from keepscore.domain.verdicts import event_id, named_event
 from keepscore.errors import AlreadyDecided, EventsDropped, InvalidField, InvalidPage, UnknownBoard, UnknownQueueItem
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.evidence import evidence_of
@@ -30,7 +30,7 @@ from keepscore.reading.view import check_within
 from keepscore.storage.ledgers.audit import AuditNote
 from keepscore.storage.ledgers.queue import Decision, ItemState, Queued, QueueFilter
 
-__all__ = ["MAX_ITEMS", "Review", "ReviewRequest", "Verb"]
+__all__ = ["MAX_ITEMS", "Review", "ReviewRequest", "Verb", "place_of"]
 
 #: What a moderator does.
 Verb = Literal["approve", "reject"]
@@ -60,7 +60,7 @@ class ReviewRequest:
             raise InvalidField(f"state = {state[:40]!r} is not a state: allowed are open, approved and rejected")
         self.board, self.player_id = board, player_id
         self.states: Sequence[ItemState] = [known for known, shown in SHOWN.items() if shown == state]
-        self.after = (-1, "") if cursor is None else _place(cursor)
+        self.after = (-1, "") if cursor is None else place_of(cursor)
         check_within("limit", limit, 1, MAX_ITEMS)
         self.limit = limit
 
@@ -106,6 +106,21 @@ class Review:
         await self._finish(item)
         return await self._shown(live, await self._item(item_id), with_evidence=False)
 
+    async def item_of(self, item_id: str) -> Queued | None:
+        """Return an item, if there is one."""
+        return await self._ledger.queue.get(item_id)
+
+    async def overturn(self, item_id: str, reason: str) -> None:
+        """Let a score count that was rejected, or is not decided yet; one that counts stays as it is."""
+        item = await self._item(item_id)
+        if item.state in ("open", "rejected"):
+            note = AuditNote(
+                self._clock(), "approve", self._board(item).name, {"queue": item_id, "player": item.player}, reason, current_actor()
+            )
+            await self._check_kept(item)
+            await self._ledger.queue.decide(item_id, item.state, Decision("approving", self._clock(), reason, None), note)
+        await self._finish(await self._item(item_id))
+
     async def finish_all(self) -> list[str]:
         """Record the verdicts of decisions that were cut short; return the ids of the items."""
         known = {live.id for live in self._catalog}
@@ -118,27 +133,24 @@ class Review:
         """Record the verdicts of a decision, if it needs some, and note that."""
         if item.state not in DONE:
             return
-        if (item.state == "approving") == item.is_held:
-            for live, events in await self._events(item):
+        is_approved = item.state == "approving"
+        for live, past in await self._pasts(item) if is_approved or not item.is_held else ():
+            events = _void_under(past, item) if is_approved else _own(past, item, live)
+            if events:
                 await bring_together(self._parts, live)
-                await record_verdicts(self._parts, live, "restore" if item.is_held else "void", item.id, events)
+                await record_verdicts(self._parts, live, "restore" if is_approved else "void", item.id, events)
                 if live.board.is_partial:
                     # How many players are not kept is counted, not looked up.
                     await self._rebuilds.rebuild(live.name, no_progress)
         await self._ledger.queue.settle(item.id, item.state, DONE[item.state])
 
-    async def _events(self, item: Queued) -> list[tuple[LiveBoard, list[Event]]]:
-        """Return the events of an item that are kept, by board. Boards that were deleted since are passed over."""
-        found = []
-        for live in self._catalog:
-            own = {(writer, n) for board, writer, n in item.events if board == live.id}
-            if own:
-                past = (await pasts_of(self._ledger, live, [item.player]))[item.player]
-                found.append((live, [event for event in past.events if event_id(event) in own]))
-        return found
+    async def _pasts(self, item: Queued) -> list[tuple[LiveBoard, list[Event]]]:
+        """Return what the player of an item has on each of its boards. Those that were deleted since are passed over."""
+        boards = [live for live in self._catalog if any(board == live.id for board, _, _ in item.events)]
+        return [(live, (await pasts_of(self._ledger, live, [item.player]))[item.player].events) for live in boards]
 
     async def _check_kept(self, item: Queued) -> None:
-        if sum(len(events) for live, events in await self._events(item) if live.id == item.board) == 0:
+        if not any(_own(past, item, live) for live, past in await self._pasts(item) if live.id == item.board):
             raise EventsDropped(f"{item.id} cannot be decided any more: its events are folded and dropped (keep_events)")
 
     async def _shown(self, live: LiveBoard, item: Queued, with_evidence: bool) -> QueueItem:
@@ -165,7 +177,20 @@ class Review:
         return live
 
 
-def _place(cursor: str) -> tuple[int, str]:
+def _own(past: Sequence[Event], item: Queued, live: LiveBoard) -> list[Event]:
+    """Return the events of an item on a board."""
+    names = {(writer, n) for board, writer, n in item.events if board == live.id}
+    return [event for event in past if event_id(event) in names]
+
+
+def _void_under(past: Sequence[Event], item: Queued) -> list[Event]:
+    """Return the events that are void by the decision of an item."""
+    names = {named_event(event) for event in past if event.kind == "void" and event.game_id == item.id}
+    return [event for event in past if event_id(event) in names]
+
+
+def place_of(cursor: str) -> tuple[int, str]:
+    """Return the moment and the id that a page goes on behind."""
     moment, _, item_id = cursor.partition(".")
     if not moment.isascii() or not moment.isdecimal() or len(cursor) > 60 or not item_id.isascii() or not item_id.isprintable():
         raise InvalidPage(f"cursor = {cursor[:40]!r} is not one that this service gave: take next_cursor as it is")

@@ -222,6 +222,11 @@ class Voids:
         _, changes = await self._kept(void_id)
         return _page(note, changes, _place(cursor))
 
+    async def find(self, void_id: str) -> tuple[VoidNote, list[str]] | None:
+        """Return a void and whom it reaches, if there is one."""
+        note = await self._ledger.marks.get(_note(void_id))
+        return None if note is None else (note, (await self._kept(void_id))[0])
+
     async def _note(self, void_id: str) -> VoidNote:
         note = await self._ledger.marks.get(_note(void_id))
         if note is None:

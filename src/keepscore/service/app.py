@@ -15,6 +15,7 @@ from keepscore.service.http.origins import ANY, cors_link, host_link, origin_lin
 from keepscore.service.logs import access_link as access_log_link
 from keepscore.service.metrics import MetricsApi, metrics_link
 from keepscore.service.openapi import describe
+from keepscore.service.routes.appeals import AppealRoutes
 from keepscore.service.routes.audit import AuditRoutes
 from keepscore.service.routes.board_table import board_routes
 from keepscore.service.routes.boards import Api
@@ -77,7 +78,7 @@ def make_app(
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
-        *(ModerationRoutes(leaderboards), RestrictionRoutes(leaderboards), AuditRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), AppealRoutes(leaderboards), RestrictionRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(MatchRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
         ConsoleRoutes(gate),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
-from keepscore.domain.results.review import QueueItem, QueuePage
+from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 if TYPE_CHECKING:
     from keepscore.sync import Leaderboards
@@ -138,3 +138,33 @@ class Moderation:
     def restricted(self, *, player_id: str | None = None, board: str | None = None) -> list[RestrictedPlayer]:
         """Return who is hidden or shadowed now: all, a player, or those on a board."""
         return self._leaderboards._run(self._leaderboards._async.moderation.restricted(player_id=player_id, board=board))
+
+    def appeal(self, decision_id: str, player_id: str, text: str, *, idempotency_key: str | None = None) -> Appeal:
+        """Appeal for a player against a decision about a score of theirs: a void, or a score in the queue. Once for each decision."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.appeal(decision_id, player_id, text, idempotency_key=idempotency_key)
+        )
+
+    def appeals(
+        self,
+        *,
+        board: str | None = None,
+        player_id: str | None = None,
+        state: AppealState = "open",
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> AppealPage:
+        """Return appeals, the oldest first: those that wait for a reply, or those that were `upheld` or `granted`."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.appeals(board=board, player_id=player_id, state=state, cursor=cursor, limit=limit)
+        )
+
+    def appeal_of(self, appeal_id: str) -> Appeal:
+        """Return an appeal, and what was replied."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.appeal_of(appeal_id))
+
+    def reply(self, appeal_id: str, reply: str, *, grant: bool = False, idempotency_key: str | None = None) -> Appeal:
+        """Reply to an appeal. Where it is granted, the decision is taken back: the score counts."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.reply(appeal_id, reply, grant=grant, idempotency_key=idempotency_key)
+        )

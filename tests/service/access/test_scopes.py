@@ -55,6 +55,7 @@ VISIBLE = {"/v1/boards", "/v1/me/standings", "/v1/tokens", "/v1/players/{player_
 VISIBLE |= {"/v1/moderation/voids", "/v1/moderation/void/{void_id}", "/v1/moderation/void/{void_id}/undo"}
 VISIBLE |= {"/v1/moderation/queue", "/v1/moderation/queue/{queue_id}/approve", "/v1/moderation/queue/{queue_id}/reject"}
 VISIBLE |= {"/v1/moderation/hide", "/v1/moderation/shadow", "/v1/moderation/restore", "/v1/moderation/restricted"}
+VISIBLE |= {"/v1/appeals", "/v1/appeals/{appeal_id}", "/v1/appeals/{appeal_id}/reply"}
 
 
 def sent(client: httpx.Client, route: dict[str, Any], board: str, headers: dict[str, str]) -> httpx.Response:

@@ -50,6 +50,11 @@ VARYING = {
     "event_ids",
     "decided_at",
     "queue",
+    "decision_id",
+    "position",
+    "replied_at",
+    "appeal",
+    "decision",
 }
 
 
@@ -240,6 +245,16 @@ class Story:
         await self("moderation.reject", page.items[0].id, "not fine")
         await self("moderation.reject", "q_0", "not fine")
         await self("moderation.queue", state="approved")
+        item = await self("submit", "held", "bob", 12)
+        for _ in range(2):
+            appeal = await self("moderation.appeal", item.queue_id, "bob", "why?", idempotency_key="appealed")
+        await self("moderation.appeal", "q_0", "bob", "why?")
+        await self("moderation.appeals", board="held", limit=1)
+        await self("moderation.appeal_of", appeal.id)
+        for _ in range(2):
+            await self("moderation.reply", appeal.id, "fine", grant=True, idempotency_key="replied")
+        await self("moderation.reply", appeal.id, "fine")
+        await self("rank", "held", "bob")
 
     async def _audit(self) -> None:
         first = await self("audit.entries", limit=3)

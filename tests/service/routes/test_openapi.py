@@ -194,6 +194,14 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
                 held = {"player_id": f"held-{path[-6:]}", "score": 5000}
                 service.client.patch("/v1/boards/global", json={"rules": {"max_score": 4000, "on_break": "quarantine"}})
                 examples["queue_id"] = service.client.post("/v1/boards/global/scores", json=held).json()["queue_id"]
+            if "{appeal_id}" in path or path == "/v1/appeals":
+                held = {"player_id": f"appeal-{method}-{len(path)}", "score": 5000}
+                service.client.patch("/v1/boards/global", json={"rules": {"max_score": 4000, "on_break": "quarantine"}})
+                queued = service.client.post("/v1/boards/global/scores", json=held).json()["queue_id"]
+                appeal = {"decision_id": queued, "player_id": held["player_id"], "text": "Why?"}
+                body = appeal if path == "/v1/appeals" and method == "post" else body
+                if "{appeal_id}" in path:
+                    examples["appeal_id"] = service.client.post("/v1/appeals", json=appeal).json()["id"]
             answer = service.client.request(method, path.format(**examples), params=query, json=body)
             assert answer.status_code < 300, f"{method} {path}: {answer.text}"
     finally:

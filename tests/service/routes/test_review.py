@@ -103,3 +103,47 @@ def test_scores_are_voided_by_the_address_they_came_from(service: Service, tmp_p
     assert service.client.post("/v1/moderation/void", json={**tried, "build": "1.4"}).json()["events"] == 0
     done = run("void", "global", "--address", "127.0.0.1", "--reason", "a farm", "--yes", "--url", service.url, cwd=tmp_path)
     assert "2 events of 2 players no longer count" in done.stdout
+
+
+def test_players_appeal_for_themselves_and_moderators_reply(tmp_path: Path) -> None:
+    keyed = KeyedService(tmp_path, BOARDS)
+    try:
+        keyed.make("own", "moderate", boards=["other"])
+        sent = {player: {"player_id": player, "score": 500} for player in ("ann", "bob")}
+        held = {player: keyed.admin.post("/v1/boards/global/scores", json=body).json()["queue_id"] for player, body in sent.items()}
+        token = keyed.admin.post("/v1/tokens", json={"player_id": "ann"}).json()["token"]
+        client, ann = keyed.client, bearer(token)
+        appeal = {"decision_id": held["ann"], "player_id": "ann", "text": "I was there"}
+        problem(client.post("/v1/appeals", json={**appeal, "player_id": "bob"}, headers=ann), 403, "forbidden")
+        problem(client.post("/v1/appeals", json={**appeal, "decision_id": held["bob"]}, headers=ann), 404, "unknown-decision")
+        problem(client.post("/v1/appeals", json={**appeal, "text": "x" * 2001}, headers=ann), 422, "invalid-field")
+        made = client.post("/v1/appeals", json=appeal, headers=ann)
+        assert (made.status_code, made.json()["state"]) == (201, "open")
+        problem(client.post("/v1/appeals", json=appeal, headers=ann), 409, "already-appealed")
+        problem(client.get("/v1/appeals", headers=ann), 403, "forbidden")
+        address = f"/v1/appeals/{made.json()['id']}"
+        other = keyed.admin.post("/v1/tokens", json={"player_id": "bob"}).json()["token"]
+        problem(client.get(address, headers=bearer(other)), 403, "forbidden")
+        problem(client.post(f"{address}/reply", json={"reply": "a"}, headers=ann), 403, "forbidden")
+        problem(client.post(f"{address}/reply", json={"reply": "a"}, headers=bearer(keyed.keys["own"])), 403, "forbidden")
+        assert client.get("/v1/appeals", headers=bearer(keyed.keys["own"])).json()["items"] == []
+        assert [one["player_id"] for one in keyed.admin.get("/v1/appeals").json()["items"]] == ["ann"]
+        problem(keyed.admin.post(f"{address}/reply", json={}), 422, "invalid-field")
+        granted = keyed.admin.post(f"{address}/reply", json={"reply": "you were", "grant": True})
+        assert (granted.status_code, granted.json()["state"]) == (200, "granted")
+        problem(keyed.admin.post(f"{address}/reply", json={"reply": "again"}), 409, "already-decided")
+        assert client.get(address, headers=ann).json()["reply"] == "you were"
+        assert keyed.admin.get("/v1/boards/global/players/ann").json()["rank"] == 1
+    finally:
+        keyed.stop()
+
+
+def test_appeals_on_the_command_line(service: Service, tmp_path: Path) -> None:
+    held = service.client.post("/v1/boards/global/scores", json={"player_id": "ann", "score": 500}).json()["queue_id"]
+    made = run("appeals", "create", held, "ann", "--text", "I was there", "--url", service.url, "--json", cwd=tmp_path)
+    assert "I was there" in run("appeals", "list", "--url", service.url, cwd=tmp_path).stdout
+    appeal_id = msgspec.json.decode(made.stdout)["id"]
+    replied = run("appeals", "reply", appeal_id, "--text", "No", "--url", service.url, cwd=tmp_path)
+    assert replied.stdout.strip().endswith("is upheld")
+    again = run("appeals", "reply", appeal_id, "--text", "No", "--url", service.url, cwd=tmp_path)
+    assert (again.returncode, "was upheld already" in again.stderr) == (2, True)

@@ -10,10 +10,27 @@ import msgspec
 from keepscore.domain.boards import Score
 from keepscore.domain.results.plain import Result
 
-__all__ = ["AddressEvidence", "BoardEvidence", "Evidence", "HistoryEvidence", "PastScore", "QueueItem", "QueuePage", "QueueState", "Reason"]
+__all__ = [
+    "AddressEvidence",
+    "Appeal",
+    "AppealPage",
+    "AppealState",
+    "BoardEvidence",
+    "Evidence",
+    "HistoryEvidence",
+    "PastScore",
+    "QueueItem",
+    "QueuePage",
+    "QueueState",
+    "Reason",
+]
 
 #: What moderators have decided of a score: nothing yet, that it counts, or that it does not.
 QueueState = Literal["open", "approved", "rejected"]
+
+
+#: What became of an appeal: nothing yet, the decision stands, or it was taken back.
+AppealState = Literal["open", "upheld", "granted"]
 
 
 class Reason(Result):
@@ -97,4 +114,27 @@ class QueuePage(Result):
     """Scores that moderators have to decide about, the oldest first."""
 
     items: list[QueueItem]
+    next_cursor: str | None
+
+
+class Appeal(Result, omit_defaults=True):
+    """A player's appeal against a decision, and what a moderator has replied."""
+
+    id: str
+    #: A void, or a score in the queue.
+    decision_id: str
+    board: str
+    player_id: str
+    text: str
+    at: datetime
+    state: AppealState
+    reply: str | None = None
+    replied_at: datetime | None = None
+    replayed: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class AppealPage(Result):
+    """Appeals, the oldest first."""
+
+    items: list[Appeal]
     next_cursor: str | None

@@ -54,7 +54,9 @@ PARAMETERS = {
     "key_id": "The key's id, which is the part between the second and the third `_` of its text.",
     "void_id": "The void's id, as its answer has it.",
     "queue_id": "The score's id in the queue, as the list has it.",
-    "state": "Of the queue: `open` (to be decided), `approved` or `rejected`. Of deliveries: `pending` or `delivered`.",
+    "state": "Of the queue: `open` (to be decided), `approved` or `rejected`. Of appeals: `open`, `upheld` or "
+    "`granted`. Of deliveries: `pending` or `delivered`.",
+    "appeal_id": "The appeal's id, as its answer has it.",
     "reason": "Why. It is kept with the decision, up to 1,000 bytes.",
     "actor": "Who did it: the whole text, or the id of a key.",
     "action": "What was done, such as `put_board`, `create_key` or `void`.",
@@ -80,6 +82,7 @@ PATH_EXAMPLES = {
     "id": 1,
     "void_id": "v_3f9a1c0b7d2e4856",
     "queue_id": "q_8d1e5b7c02f4a963",
+    "appeal_id": "a_51c7f09e2b84d36a",
 }
 
 #: Where an answer comes from the ledger's checkpoint or an archive, or is an estimate.

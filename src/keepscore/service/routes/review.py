@@ -14,7 +14,7 @@ from keepscore.service.routes.boards import idempotency_key, replay_headers
 from keepscore.service.routes.moderation import Reason
 from keepscore.service.routes.stated import PlayerText
 
-__all__ = ["ReviewRoutes"]
+__all__ = ["ItemCount", "ReviewRoutes"]
 
 ItemCount = Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": MAX_ITEMS})]
 

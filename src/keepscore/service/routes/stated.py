@@ -132,6 +132,7 @@ PATHS: dict[str, dict[str, Any]] = {
     "window_id": {"type": "string", "minLength": 1},
     "id": {"type": "integer", "minimum": 1, "maximum": MAX_SNAPSHOT_ID},
     "key_id": {"type": "string", "minLength": 1},
+    "appeal_id": {"type": "string", "minLength": 1},
     "queue_id": {"type": "string", "minLength": 1},
     "void_id": {"type": "string", "minLength": 1},
     "match_id": {"type": "string", **TEXT},

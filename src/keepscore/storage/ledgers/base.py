@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from keepscore.storage.ledgers.addresses import AddressStore
+from keepscore.storage.ledgers.appeals import AppealStore
 from keepscore.storage.ledgers.archives import ArchiveStore
 from keepscore.storage.ledgers.attempts import AttemptStore
 from keepscore.storage.ledgers.audit import AuditLog
@@ -68,6 +69,8 @@ class Ledger(ABC):
     prizes: PrizeStore
     #: Messages that are sent until they are acknowledged.
     outbox: OutboxStore
+    #: What players say against decisions.
+    appeals: AppealStore
     #: Who did what.
     audit: AuditLog
     #: Single values under names.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.marks import PROBED, SERVICE_URL
 from keepscore.storage.ledgers.postgres.addresses import PostgresAddresses
+from keepscore.storage.ledgers.postgres.appeals import PostgresAppeals
 from keepscore.storage.ledgers.postgres.archives import PostgresArchives
 from keepscore.storage.ledgers.postgres.attempts import PostgresAttempts
 from keepscore.storage.ledgers.postgres.audit import PostgresAudit
@@ -58,6 +59,7 @@ class PostgresLedger(Ledger):
         self.attempts = PostgresAttempts(connections)
         self.addresses = PostgresAddresses(connections)
         self.queue = PostgresQueue(connections, audit)
+        self.appeals = PostgresAppeals(connections, audit)
         self.audit = self._audit = audit
         self.marks = PostgresMarks(connections)
         self.writers = PostgresWriters(connections)

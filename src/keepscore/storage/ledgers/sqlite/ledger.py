@@ -8,6 +8,7 @@ from __future__ import annotations
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.marks import PROBED
 from keepscore.storage.ledgers.sqlite.addresses import SqliteAddresses
+from keepscore.storage.ledgers.sqlite.appeals import SqliteAppeals
 from keepscore.storage.ledgers.sqlite.archives import SqliteArchives
 from keepscore.storage.ledgers.sqlite.attempts import SqliteAttempts
 from keepscore.storage.ledgers.sqlite.audit import SqliteAudit
@@ -62,6 +63,7 @@ class SqliteLedger(Ledger):
         self.attempts = SqliteAttempts(connections)
         self.addresses = SqliteAddresses(connections)
         self.queue = SqliteQueue(connections, audit)
+        self.appeals = SqliteAppeals(connections, audit)
         self.audit = self._audit = audit
         self.marks = SqliteMarks(connections)
         self.writers = SqliteWriters(connections)
