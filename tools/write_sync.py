@@ -73,12 +73,11 @@ from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, Pla
 from keepscore.domain.certificates import PublicKey
 from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.distribution import Distribution
-from keepscore.domain.results.moderation import Void, VoidReport
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
-from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winners, WinnersCheck
 from keepscore.domain.results.webhooks import Deliveries, Retried
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
+from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,

@@ -14,6 +14,7 @@ from rich.text import Text
 from keepscore import __version__
 from keepscore.access.environments import LIVE
 from keepscore.cli import (
+    accounts,
     appeals,
     audit,
     boards,
@@ -124,6 +125,7 @@ app.add_typer(restrictions.app)
 app.add_typer(prizes.app, name="prizes")
 app.add_typer(prizes.certificates, name="certificates")
 app.add_typer(webhooks.app, name="webhooks")
+app.add_typer(accounts.app)
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")
 

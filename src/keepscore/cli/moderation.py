@@ -10,7 +10,7 @@ from keepscore.cli.options import BoardName, Config, Json, Url, Yes, cell, confi
 from keepscore.domain.nouns import counted
 from keepscore.domain.results.moderation import ScoreAndRank, VoidList, VoidReport
 
-__all__ = ["Reason", "app"]
+__all__ = ["DryRun", "Reason", "app", "print_report"]
 
 app = typer.Typer()
 
@@ -37,7 +37,7 @@ def remove(
         if not dry_run:
             confirm(f"Remove {player} from board {board}? {_counted(found)} will no longer count.", yes)
             found = boards.moderation.remove(board, player, reason)
-    _print(found, json)
+    print_report(found, json)
 
 
 @app.command()
@@ -82,7 +82,7 @@ def void(
         if not dry_run and found.events:
             confirm(f"Void {_counted(found)} on board {board}?", yes)
             found = act(False)
-    _print(found, json)
+    print_report(found, json)
 
 
 @app.command()
@@ -122,7 +122,8 @@ def voids(
     return out.print(table)
 
 
-def _print(report: VoidReport, json: bool) -> None:
+def print_report(report: VoidReport, json: bool) -> None:
+    """Print what a decision changes."""
     if json:
         return print_json(report)
     table = new_table("player", "window", "before", "after")
@@ -135,7 +136,7 @@ def _print(report: VoidReport, json: bool) -> None:
         err.print(f"{len(report.changes) - SHOWN_CHANGES} more changes: see --json")
     for window in report.revised:
         out.print(f"corrected the final standings of {window}")
-    if not report.events:
+    if not report.events and not report.changes:
         return out.print("no event matches: nothing to void")
     if report.dry_run:
         return out.print(f"{_counted(report)} would no longer count")

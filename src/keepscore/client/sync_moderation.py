@@ -11,7 +11,8 @@ from typing import Any
 
 from keepscore.client.calls import RequestKey, change, decoder, read, restricted_of, voids_of
 from keepscore.client.sync_sending import SyncSend
-from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.inputs import Number
+from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 __all__ = ["SyncModeration"]
@@ -116,6 +117,36 @@ class SyncModeration:
     def _decide(self, queue_id: str, verb: str, reason: str, key: str | None) -> QueueItem:
         path, body = ("moderation", "queue", queue_id, verb), {"reason": reason}
         return self._call(change(decoder(QueueItem), "POST", *path, body=body, key=RequestKey(key), is_long=True))
+
+    def correct(
+        self,
+        board: str,
+        player_id: str,
+        score: Number,
+        reason: str,
+        *,
+        windows: Sequence[str] | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> VoidReport:
+        """Set a player's score in some `windows`, or in the board's first, whatever its operator: it may be lower than before.
+
+        It is one decision, which `undo` takes back by its `void_id`.
+        """
+        body = {"board": board, "player_id": player_id, "score": score, "reason": reason, "windows": windows, "dry_run": dry_run}
+        return self._call(
+            change(decoder(VoidReport), "POST", "moderation", "correct", body=body, key=RequestKey(idempotency_key), is_long=True)
+        )
+
+    def merge(self, guest: str, into: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Merge:
+        """Merge a guest into an account: all events of the guest count as the account's, with their own times, on all boards."""
+        body = {"from": guest, "into": into, "reason": reason, "dry_run": dry_run}
+        return self._call(change(decoder(Merge), "POST", "moderation", "merge", body=body, key=RequestKey(idempotency_key), is_long=True))
+
+    def split(self, guest: str, reason: str, *, idempotency_key: str | None = None) -> Merge:
+        """Split a guest from the account that they were merged into: both are as if they had not been merged."""
+        body = {"from": guest, "reason": reason}
+        return self._call(change(decoder(Merge), "POST", "moderation", "split", body=body, key=RequestKey(idempotency_key), is_long=True))
 
     def hide(
         self,

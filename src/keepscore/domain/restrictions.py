@@ -1,7 +1,7 @@
 """Restrictions: players who are not ranked for a while, though their scores are recorded. Pure.
 
-A *hidden* player is ranked for nobody, a *shadowed* one only for themselves. A restriction is about some boards, by name, or about all,
-those that are defined later included. The latest one that is in force counts.
+A *hidden* player is ranked for nobody, a *shadowed* one only for themselves; one who was *merged* into another counts as that one. A
+restriction is about some boards, by name, or about all, those that are defined later included. The latest one that is in force counts.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import msgspec
 
 __all__ = ["Restriction", "RestrictionKind", "RestrictionState", "latest_in_force"]
 
-#: Whether a player is ranked for nobody, or for themselves.
-RestrictionKind = Literal["hide", "shadow"]
+#: Whether a player is ranked for nobody, for themselves, or as another.
+RestrictionKind = Literal["hide", "shadow", "merge"]
 #: How far a restriction is: rankings are being restated for it, are, are being restated for its end, or are.
 RestrictionState = Literal["applying", "standing", "lifting", "lifted"]
 
@@ -35,6 +35,8 @@ class Restriction(msgspec.Struct, omit_defaults=True):
     #: Since when it is lifted, on boards by name, and everywhere.
     lifted_on: dict[str, int] = msgspec.field(default_factory=dict)
     lifted: int | None = None
+    #: The account that a guest was merged into.
+    into: str | None = None
 
     def is_in_force(self, board: str, at: int) -> bool:
         """Return whether it is in force on a board at a moment."""

@@ -61,6 +61,7 @@
     │   ├── NotIncrementable
     │   ├── NothingToUndo           no reset, or one whose grace is over
     │   ├── PlayTokenUsed           a play token counts once
+    │   ├── PlayerMerged            a guest who became another account
     │   ├── PositionLost            of another epoch
     │   ├── VersionConflict
     │   ├── WindowClosed
@@ -142,6 +143,7 @@ from keepscore.errors.conflict import (
     NothingToUndo,
     NotIncrementable,
     NotRated,
+    PlayerMerged,
     PlayTokenUsed,
     PositionLost,
     RewardSettled,
@@ -239,6 +241,7 @@ __all__ = [
     "OutcomeUnknown",
     "Overloaded",
     "PlayTokenUsed",
+    "PlayerMerged",
     "PositionLost",
     "PositionNotReached",
     "RankingLost",

@@ -20,6 +20,7 @@ __all__ = [
     "NotRated",
     "NothingToUndo",
     "PlayTokenUsed",
+    "PlayerMerged",
     "PositionLost",
     "RewardSettled",
     "RolledUp",
@@ -108,6 +109,10 @@ class NothingToUndo(Conflict):
 
 class PlayTokenUsed(Conflict):
     """A play token was used before: each counts once."""
+
+
+class PlayerMerged(Conflict):
+    """A player was merged into another, whose scores these are now."""
 
 
 class PositionLost(Conflict):

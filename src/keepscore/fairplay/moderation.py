@@ -7,12 +7,15 @@ from datetime import datetime
 
 import msgspec
 
-from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.inputs import Number
+from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.appeals import MAX_TEXT_BYTES, AppealRequest, Appeals
+from keepscore.fairplay.corrections import CorrectionRequest
+from keepscore.fairplay.merging import Merging
 from keepscore.fairplay.restricting import Restricting, RestrictionRequest, checked_request
 from keepscore.fairplay.review import Review, ReviewRequest, Verb
 from keepscore.fairplay.selection import Selection, SelectionRequest, checked_selection
@@ -33,6 +36,7 @@ class Moderation:
         self._appeals = appeals
         self._addresses = addresses
         self._restricting = restricting
+        self._merging = Merging(restricting)
         self._claims = claims
 
     async def void(
@@ -118,6 +122,41 @@ class Moderation:
         check_reason(reason)
         claim = claim_on("queue", queue_id, key, (verb, reason))
         return await self._claims.once(claim, QueueItem, lambda keep: self._review.decide(queue_id, verb, reason, key))
+
+    async def correct(
+        self,
+        board: str,
+        player_id: str,
+        score: Number,
+        reason: str,
+        *,
+        windows: Sequence[str] | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> VoidReport:
+        """Set a player's score in some `windows`, or in the board's first, whatever its operator: it may be lower than before.
+
+        It is one decision, which `undo` takes back by its `void_id`.
+        """
+        check_reason(reason)
+        wanted = CorrectionRequest(player_id, score, windows, reason, dry_run)
+        if dry_run:
+            return await self._voids.correct(board, wanted, None)
+        claim = claim_on("void", board, idempotency_key, ("correct", player_id, str(score), windows, reason))
+        return await self._claims.once(claim, VoidReport, lambda keep: self._voids.correct(board, wanted, idempotency_key))
+
+    async def merge(self, guest: str, into: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Merge:
+        """Merge a guest into an account: all events of the guest count as the account's, with their own times, on all boards."""
+        check_reason(reason)
+        who = check_player(guest), check_player(into)
+        claim = None if dry_run else claim_on("merge", guest, idempotency_key, ("merge", into, reason))
+        return await self._claims.once(claim, Merge, lambda keep: self._merging.merge(*who, reason, dry_run))
+
+    async def split(self, guest: str, reason: str, *, idempotency_key: str | None = None) -> Merge:
+        """Split a guest from the account that they were merged into: both are as if they had not been merged."""
+        check_reason(reason)
+        claim = claim_on("merge", check_player(guest), idempotency_key, ("split", reason))
+        return await self._claims.once(claim, Merge, lambda keep: self._merging.split(guest, reason))
 
     async def hide(
         self,

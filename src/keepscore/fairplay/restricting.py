@@ -14,10 +14,11 @@ from typing import Literal, NamedTuple
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.inputs import no_progress
-from keepscore.domain.restrictions import Restriction, RestrictionKind
+from keepscore.domain.restrictions import Restriction
 from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer
 from keepscore.domain.values import check_player, check_reason, check_text, moment_of
 from keepscore.errors import InvalidField, InvalidTime, NothingToUndo, RolledUp
+from keepscore.fairplay.additions import carry_over
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.projection.live_boards import LiveBoard
@@ -62,13 +63,13 @@ class Restricting:
     """Hides, shadows and restores players."""
 
     def __init__(self, parts: JobParts, rebuilds: Rebuilds, feed: Feed) -> None:
-        self._parts = parts
+        self.parts = parts
         self._catalog, self._ledger, self._clock = parts.catalog, parts.ledger, parts.clock
         self._known = parts.catalog.restrictions
         self._rebuilds = rebuilds
         self._feed = feed
 
-    async def restrict(self, kind: RestrictionKind, wanted: RestrictionRequest) -> PlayerDecision:
+    async def restrict(self, kind: Literal["hide", "shadow"], wanted: RestrictionRequest) -> PlayerDecision:
         """Hide or shadow a player; return once rankings show it. What was decided before on these boards has ended."""
         self._check_boards(wanted.boards)
         now = self._clock()
@@ -81,11 +82,11 @@ class Restricting:
             # The same request, which was cut short, or whose answer was lost.
             await self.finish(known)
             return _decision(known.restriction_id, kind, wanted, known.since)
-        before = [one for one in self._known.of(wanted.player) if not one.is_over(now)]
+        before = [one for one in self._known.of(wanted.player) if one.kind != "merge" and not one.is_over(now)]
         detail = {"restriction": restriction_id, "player_id": wanted.player, "boards": _listed(wanted.boards), "until": wanted.until}
         await self._ledger.audit.note(kind, "", detail, now, wanted.reason)
         one = Restriction(restriction_id, kind, wanted.player, wanted.reason, now, "applying", wanted.boards, wanted.until)
-        await self._put(one)
+        await self.put(one)
         for old in before:
             await self._lift(old, wanted.boards, now, "standing")
         await self.finish(one)
@@ -97,7 +98,7 @@ class Restricting:
         now = self._clock()
         await self._known.refresh(self._ledger, now, at_once=True)
         boards = [live.name for live in self._catalog] if wanted.boards is None else wanted.boards
-        found = [one for one in self._known.of(wanted.player) if not one.is_over(now)]
+        found = [one for one in self._known.of(wanted.player) if one.kind != "merge" and not one.is_over(now)]
         found = [one for one in found if wanted.boards is None or any(one.is_in_force(board, now) for board in boards)]
         if not found:
             where = "" if wanted.boards is None else f" on {', '.join(wanted.boards)}"
@@ -116,16 +117,18 @@ class Restricting:
         else:
             one.lifted_on |= {board: now for board in boards if board not in one.lifted_on}
         one.state = "lifted" if state == "standing" and one.is_over(now) else state
-        await self._put(one)
+        await self.put(one)
 
     async def finish(self, one: Restriction) -> None:
         """Restate the player of a restriction, where that is not done yet."""
         if not one.is_unfinished:
             return
         for live in self._boards(one):
+            if one.kind == "merge":
+                await carry_over(self.parts, live, one)
             await self._restate(live, one)
         one.state = "standing" if one.state == "applying" or not one.is_over(self._clock()) else "lifted"
-        await self._put(one)
+        await self.put(one)
 
     async def finish_all(self) -> list[str]:
         """Finish what was cut short, end what was decided up to a moment, and see that nobody is ranked who is not to be."""
@@ -135,11 +138,11 @@ class Restricting:
         for one in self._known.all():
             if one.state == "standing" and one.is_over(now):
                 one.state = "lifting"
-                await self._put(one)
+                await self.put(one)
             if one.is_unfinished:
                 await self.finish(one)
                 done.append(one.restriction_id)
-        if self._parts.is_shared:
+        if self.parts.is_shared:
             await self._take_back(now)
         return done
 
@@ -148,7 +151,7 @@ class Restricting:
         for live in self._catalog:
             players = self._known.players_on(live.name, now) if not live.board.is_rollup else []
             for ranking in live.position(now).wholes if players else ():
-                places = await self._parts.engine.places(ranking, players)
+                places = await self.parts.engine.places(ranking, players)
                 for player, place in zip(players, places, strict=True):
                     if place is not None:
                         await self._restate_all(live, player)
@@ -161,7 +164,7 @@ class Restricting:
         name = f"{kind}:{one.restriction_id}:{now}"
         # With a claim, as only the ledger can take it.
         claim = Claim(SUBMISSION, str(live.id), name, hashlib.blake2b(name.encode(), digest_size=16).digest())
-        writer = self._parts.writer
+        writer = self.parts.writer
         await writer.submit(PendingRequest([(0, given)], [], claim, False, True, writer.answer(), patient=False))
         await self._restate_all(live, one.player)
         if live.board.is_partial:
@@ -178,10 +181,11 @@ class Restricting:
 
     async def _restate_in(self, live: LiveBoard, player: str, rankings: list[Ranking]) -> None:
         kept = [ranking for ranking in rankings if not live.is_retired(ranking)]
-        await self._parts.restater.restate(live, {ranking: [player] for ranking in kept})
+        await self.parts.restater.restate(live, {ranking: [player] for ranking in kept})
         await self._feed.publish(set(kept))
 
-    async def _put(self, one: Restriction) -> None:
+    async def put(self, one: Restriction) -> None:
+        """Record a restriction, new or changed."""
         await self._known.put(self._ledger, one, secrets.token_bytes(8))
 
     def _check_boards(self, boards: Sequence[str] | None) -> None:
@@ -198,7 +202,8 @@ class Restricting:
         """Return who is hidden or shadowed now, the latest decisions first."""
         now = self._clock()
         await self._known.refresh(self._ledger, now, at_once=True)
-        found = [one for one in self._known.all() if one.since <= now and not one.is_over(now) and player in (None, one.player)]
+        found = [one for one in self._known.all() if one.kind != "merge" and one.since <= now and not one.is_over(now)]
+        found = [one for one in found if player in (None, one.player)]
         if board is not None:
             found = [one for one in found if one.is_in_force(board, now)]
         found.sort(key=lambda one: (one.since, one.restriction_id), reverse=True)

@@ -19,6 +19,8 @@ from keepscore.domain.results.moderation import ScoreAndRank, Void, VoidChange, 
 from keepscore.domain.scoring import Event
 from keepscore.domain.verdicts import event_id, named_event
 from keepscore.errors import EventsDropped, InvalidPage, NothingToUndo, RolledUp, UnknownVoid
+from keepscore.fairplay.additions import record_added, take_back_added
+from keepscore.fairplay.corrections import CorrectionRequest, checked_correction, replacement_for, told_beforehand
 from keepscore.fairplay.effects import closed_windows, expected_changes, open_rankings
 from keepscore.fairplay.recording import record_verdicts
 from keepscore.fairplay.selection import Selection, selected_events
@@ -30,7 +32,7 @@ from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.stores import Stores
-from keepscore.storage.ledgers.marks import Mark, void_note, void_players
+from keepscore.storage.ledgers.marks import Mark, void_added, void_note, void_players
 
 __all__ = ["PAGE_CHANGES", "VoidNote", "Voids"]
 
@@ -57,6 +59,8 @@ class VoidNote(msgspec.Struct, omit_defaults=True):
     undo_reason: str | None = None
     undone_at: int | None = None
     undo_key: str | None = None
+    #: How many events it adds: it sets a score.
+    added: int = 0
 
     @property
     def is_unfinished(self) -> bool:
@@ -70,7 +74,7 @@ class VoidNote(msgspec.Struct, omit_defaults=True):
         selection = {times.get(name, name): _text(value) if name in times else value for name, value in given.items()}
         undone_at = None if self.undone_at is None else time_of(self.undone_at)
         told = (self.void_id, self.board, self.reason, selection, time_of(self.at), self.state, self.events, self.players)
-        return Void(*told, self.undo_reason, undone_at)
+        return Void(*told, self.undo_reason, undone_at, self.added)
 
 
 def _text(moment: int) -> str:
@@ -127,6 +131,35 @@ class Voids:
         first, players = _place(cursor), len({event.player for event in events})
         return VoidReport(None, live.name, True, len(events), players, *_slice(changes, first))
 
+    async def correct(self, board: str, wanted: CorrectionRequest, key: str | None) -> VoidReport:
+        """Set a player's score in some windows; return once it is ranked. Where nothing would change, nothing is recorded."""
+        live = self._board(board)
+        void_id = _void_id(live.id, key)
+        if not wanted.dry_run and key is not None and (known := await self._ledger.marks.get(_note(void_id))) is not None:
+            # The same request, which was cut short, or whose answer was lost.
+            await self.finish(known)
+            return await self.report(void_id, None)
+        now = self._clock()
+        correction = checked_correction(live, wanted, now)
+        upto = await bring_together(self._parts, live)
+        done = await replacement_for(self._stores, live, correction, void_id, now)
+        changes = await told_beforehand(self._stores, live, correction, done.targets, now)
+        events, players = len(done.voided), [correction.player]
+        if wanted.dry_run or not (done.voided or done.added):
+            return VoidReport(None, live.name, wanted.dry_run, events, len(players), changes, None)
+        selection = Selection(correction.player, event_ids=tuple(f"{event.writer}-{event.n}" for event in done.voided))
+        numbers = events, len(players)
+        note = VoidNote(void_id, live.name, live.id, wanted.reason, selection, dict(upto), now, "applying", *numbers, added=len(done.added))
+        detail = {"void": void_id, "player_id": correction.player, "windows": list(correction.windows)}
+        await self._ledger.audit.note("correct", live.name, detail, now, wanted.reason)
+        await self._ledger.marks.put(void_players(void_id), msgspec.json.encode((players, changes)))
+        await self._ledger.marks.put(void_added(void_id), msgspec.json.encode(done.added))
+        await self._put(note)
+        await self.finish(note)
+        told = await self._told(live, [*done.voided, *done.added], changes)
+        await self._ledger.marks.put(void_players(void_id), msgspec.json.encode((players, told)))
+        return _page(note, told, 0)
+
     async def undo(self, void_id: str, reason: str, key: str | None) -> Void:
         """Take a void back: what it was about counts again, with its own times."""
         note = await self._note(void_id)
@@ -155,8 +188,13 @@ class Voids:
         if note.state == "applying":
             events = await selected_events(self._ledger, live, note.selection, note.upto)
             await self._record(live, "void", note.void_id, events)
+            if note.added:
+                text = await self._ledger.marks.get(void_added(note.void_id))
+                await record_added(self._parts, live, note.void_id, msgspec.json.decode(text or b"[]", type=list[Event]))
             note.state = "standing"
         else:
+            if note.added and note.selection.player_id is not None:
+                await take_back_added(self._parts, live, note.void_id, note.selection.player_id)
             await self._record(live, "restore", note.void_id, await self._standing(live, note.void_id))
             note.state, note.undone_at = "undone", self._clock()
         if live.board.is_partial:

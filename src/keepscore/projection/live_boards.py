@@ -12,7 +12,7 @@ from keepscore.domain.keys import key_of, live_key_of
 from keepscore.domain.scoring import Event, Kind, Scope
 from keepscore.domain.verdicts import VERDICTS
 from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of
-from keepscore.errors import InvalidBoard, InvalidSegment, UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.errors import InvalidBoard, InvalidSegment, PlayerMerged, UnknownBoard, UnknownSegment, UnknownWindow
 from keepscore.projection.archived_windows import ArchivedWindows
 from keepscore.projection.restrictions import Restrictions
 from keepscore.storage.engines.base import Ranking, Update, made_update
@@ -194,6 +194,12 @@ class LiveBoard:
     def closed_early(self) -> Mapping[tuple[str, str], int]:
         """Its windows, by name and id, that were closed before their end, and when."""
         return _NOT_EARLY if self.catalog is None else self.catalog.closed_early.get(self.id, _NOT_EARLY)
+
+    def check_not_merged(self, player: str) -> None:
+        """Refuse a player who was merged into another."""
+        catalog = self.catalog
+        if catalog is not None and catalog.restrictions and (merge := catalog.restrictions.merge_of(player, catalog.clock())) is not None:
+            raise PlayerMerged(f"player {player!r} was merged into {merge.into!r}: send the score as that one's")
 
     def shown_at(self, now: int) -> Callable[[int], Score]:
         """Return how scores that an engine keeps are shown at a moment."""

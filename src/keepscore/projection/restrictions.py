@@ -47,6 +47,11 @@ class Restrictions:
         own = self._by_player.get(player)
         return None if own is None else latest_in_force(own.values(), board, at)
 
+    def merge_of(self, player: str, at: int) -> Restriction | None:
+        """Return the merge of a player into another that is in force at a moment."""
+        own = self._by_player.get(player)
+        return None if own is None else next((one for one in own.values() if one.kind == "merge" and not one.is_over(at)), None)
+
     def players_on(self, board: str, at: int) -> list[str]:
         """Return the players who are not ranked on a board at a moment. O(restricted players)."""
         return [player for player in self._by_player if self.on(board, player, at) is not None]

@@ -21,6 +21,7 @@ from keepscore.service.routes.board_table import board_routes
 from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
 from keepscore.service.routes.console import ConsoleRoutes
+from keepscore.service.routes.corrections import CorrectionRoutes
 from keepscore.service.routes.friends import FriendRoutes
 from keepscore.service.routes.groups import GroupRoutes
 from keepscore.service.routes.history import PastApi
@@ -78,7 +79,8 @@ def make_app(
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
-        *(ModerationRoutes(leaderboards), AppealRoutes(leaderboards), RestrictionRoutes(leaderboards), AuditRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), AppealRoutes(leaderboards), RestrictionRoutes(leaderboards)),
+        *(CorrectionRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(MatchRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
         ConsoleRoutes(gate),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),

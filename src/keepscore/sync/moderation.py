@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.inputs import Number
+from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 if TYPE_CHECKING:
@@ -98,6 +99,37 @@ class Moderation:
     def reject(self, queue_id: str, reason: str, *, idempotency_key: str | None = None) -> QueueItem:
         """Reject a score in the queue: it does not count."""
         return self._leaderboards._run(self._leaderboards._async.moderation.reject(queue_id, reason, idempotency_key=idempotency_key))
+
+    def correct(
+        self,
+        board: str,
+        player_id: str,
+        score: Number,
+        reason: str,
+        *,
+        windows: Sequence[str] | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> VoidReport:
+        """Set a player's score in some `windows`, or in the board's first, whatever its operator: it may be lower than before.
+
+        It is one decision, which `undo` takes back by its `void_id`.
+        """
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.correct(
+                board, player_id, score, reason, windows=windows, dry_run=dry_run, idempotency_key=idempotency_key
+            )
+        )
+
+    def merge(self, guest: str, into: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Merge:
+        """Merge a guest into an account: all events of the guest count as the account's, with their own times, on all boards."""
+        return self._leaderboards._run(
+            self._leaderboards._async.moderation.merge(guest, into, reason, dry_run=dry_run, idempotency_key=idempotency_key)
+        )
+
+    def split(self, guest: str, reason: str, *, idempotency_key: str | None = None) -> Merge:
+        """Split a guest from the account that they were merged into: both are as if they had not been merged."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.split(guest, reason, idempotency_key=idempotency_key))
 
     def hide(
         self,

@@ -77,6 +77,7 @@ def check_submission(live: LiveBoard, given: SubmissionRequest, now: int, backfi
     kind, amount, at, segments = given.kind, given.amount, given.at, given.segments
     game_id, metadata = given.game_id, given.metadata
     who = check_player(given.player)
+    live.check_not_merged(who)
     board = live.board
     if board.is_rollup:
         raise RolledUp(f"board {board.name!r} is made from {', '.join(board.made_from)}: send scores there")

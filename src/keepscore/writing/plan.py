@@ -123,7 +123,7 @@ class Planner:
         needs: dict[LiveBoard, _Need] = {}
         turns = Turns()
         for given in submissions:
-            if given.kind in VERDICTS or (given.kind == "score" and given.live.is_simple):
+            if given.kind in VERDICTS or given.is_decided or (given.kind == "score" and given.live.is_simple):
                 continue
             if turns.is_over():
                 await turns.pass_on()
@@ -156,8 +156,8 @@ class Planner:
 
     def plan_alone(self, submission: Submission) -> Plan | None:
         """Return the plan of a submission to a single board that needs no current score, as nearly all are; None for others."""
-        if submission.kind in VERDICTS:
-            return self._plan_verdict(submission)
+        if submission.kind in VERDICTS or submission.is_decided:
+            return self._plan_decided(submission)
         if submission.is_held or submission.match is not None:
             return None
         live = submission.live
@@ -172,13 +172,13 @@ class Planner:
         update = live.update(event, submission.ranked) if live.hides(submission.player) else submission.update
         return Plan(submission, live.alone, (event,), (update,))
 
-    def _plan_verdict(self, verdict: Submission) -> Plan:
-        """Return the plan of a verdict: it counts where the event does that it is about, on no other board."""
-        live = self._board(verdict.live.name)
-        if live is not verdict.live:
-            verdict = self._taken_by(live, verdict)
-        event = self._event(live, verdict, (verdict.kind, 0, verdict.scope))
-        return Plan(verdict, live.alone, (event,), (live.update(event),))
+    def _plan_decided(self, given: Submission) -> Plan:
+        """Return the plan of a verdict, or of what a decision adds: it counts where it says, on no other board."""
+        live = self._board(given.live.name)
+        if live is not given.live:
+            given = self._taken_by(live, given)
+        event = self._event(live, given, (given.kind, given.amount, given.scope))
+        return Plan(given, live.alone, (event,), (live.update(event),))
 
     def plan(self, submission: Submission) -> Plan:
         """Return the events of one of the submissions that were prepared, or the error that keeps it out."""

@@ -25,7 +25,7 @@ from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Update
 from keepscore.storage.ledgers.claims import Claim
 
-__all__ = ["Submission", "check_windows", "route_on", "verdict", "verdict_on_player"]
+__all__ = ["Submission", "as_recorded", "check_windows", "route_on", "verdict", "verdict_on_player"]
 
 #: What stands in a submission until it is known where it counts.
 NO_ROUTE = RankingRoute((), (), (), 0)
@@ -60,6 +60,8 @@ class Submission(msgspec.Struct, eq=False):
     once: Claim | None = None
     #: The mark of the address that it came from, where it is known.
     address: str | None = None
+    #: Whether it is recorded as it is: a decision adds it.
+    is_decided: bool = False
     #: Why it goes to the moderators; None: nobody doubts it.
     suspicion: Suspicion | None = None
     route: RankingRoute = NO_ROUTE
@@ -76,8 +78,8 @@ class Submission(msgspec.Struct, eq=False):
     def find_rankings(self, now: int) -> None:
         """Find the rankings in which it counts, by the clock, or raise WindowClosed. To be called again when it has waited long."""
         live = self.live
-        if self.kind in VERDICTS:
-            # It counts where the event counts that it is about.
+        if self.kind in VERDICTS or self.is_decided:
+            # It counts where the event counts that it is about, or as was decided.
             self.route = live.route(self.at, self.segments, self.scope)
             return
         scope = self.opening
@@ -105,6 +107,14 @@ def verdict(live: LiveBoard, kind: Literal["void", "restore"], decision: str, ab
     """Return the verdict of a decision on a recorded event."""
     given = (live, about.player, kind, 0, about.at, now, about.segments, decision, verdict_on(about))
     found = Submission(*given, backfill=True, ranked=False, scope=about.scope)
+    found.find_rankings(now)
+    return found
+
+
+def as_recorded(live: LiveBoard, event: Event, now: int) -> Submission:
+    """Return an event that a decision adds, which is recorded as it is."""
+    given = (live, event.player, event.kind, event.amount, event.at, now, event.segments, event.game_id, event.metadata)
+    found = Submission(*given, backfill=True, ranked=False, scope=event.scope, address=event.address, is_decided=True)
     found.find_rankings(now)
     return found
 

@@ -56,6 +56,7 @@ VISIBLE |= {"/v1/moderation/voids", "/v1/moderation/void/{void_id}", "/v1/modera
 VISIBLE |= {"/v1/moderation/queue", "/v1/moderation/queue/{queue_id}/approve", "/v1/moderation/queue/{queue_id}/reject"}
 VISIBLE |= {"/v1/moderation/hide", "/v1/moderation/shadow", "/v1/moderation/restore", "/v1/moderation/restricted"}
 VISIBLE |= {"/v1/appeals", "/v1/appeals/{appeal_id}", "/v1/appeals/{appeal_id}/reply"}
+VISIBLE |= {"/v1/moderation/correct", "/v1/moderation/merge", "/v1/moderation/split"}
 
 
 def sent(client: httpx.Client, route: dict[str, Any], board: str, headers: dict[str, str]) -> httpx.Response:

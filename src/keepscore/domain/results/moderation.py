@@ -11,6 +11,8 @@ from keepscore.domain.boards import Score
 from keepscore.domain.results.plain import Result
 
 __all__ = [
+    "Merge",
+    "MergedBoard",
     "PlayerDecision",
     "RestrictedPlayer",
     "RestrictedPlayers",
@@ -73,6 +75,8 @@ class Void(Result, omit_defaults=True):
     players: int
     undo_reason: str | None = None
     undone_at: datetime | None = None
+    #: How many events it has recorded in their place, where it sets a score.
+    added: int = 0
     replayed: bool | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -112,3 +116,23 @@ class RestrictedPlayers(Result):
     """The players who are hidden or shadowed now, the latest decisions first."""
 
     players: list[RestrictedPlayer]
+
+
+class MergedBoard(Result):
+    """How many events of a guest count as an account's on a board."""
+
+    board: str
+    events: int
+
+
+class Merge(Result, omit_defaults=True, rename={"guest": "from"}):
+    """A guest who was merged into an account, or split from it. `merge_id` is null in a dry run."""
+
+    merge_id: str | None
+    dry_run: bool
+    guest: str
+    into: str
+    boards: list[MergedBoard]
+    reason: str
+    at: datetime
+    replayed: bool | msgspec.UnsetType = msgspec.UNSET

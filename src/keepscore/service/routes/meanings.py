@@ -6,6 +6,7 @@ Fields of boards have their meanings in `board_fields`. `Struct.field` goes befo
 from __future__ import annotations
 
 from keepscore.service.routes.match_meanings import MATCH_MEANINGS
+from keepscore.service.routes.moderation_meanings import MODERATION_MEANINGS
 from keepscore.service.routes.prize_meanings import PRIZE_MEANINGS
 from keepscore.service.routes.review_meanings import REVIEW_MEANINGS
 
@@ -184,20 +185,6 @@ FIELD_MEANINGS = {
     "ScoreAndRank.rank": "The rank, as the board numbers it; null where a dry run cannot tell.",
     "revised": "Closed windows whose final standings were corrected.",
     "selection": "Which events, as it was asked for.",
-    "decision_id": "What the decision is known by.",
-    "until": "When it ends by itself, a time with an offset; null: never.",
-    "RestrictBody.reason": "Why. It is kept with the decision, up to 1,000 bytes.",
-    "RestrictBody.boards": "The boards, by name; null: all, those that are defined later included.",
-    "PlayerDecision.boards": "The boards, by name; null: all.",
-    "PlayerDecision.action": "`hide`, `shadow` or `restore`.",
-    "PlayerDecision.reason": "Why.",
-    "PlayerDecision.at": "When it was decided.",
-    "RestrictedPlayers.players": "The players, by the latest decisions first.",
-    "RestrictedPlayer.state": "`hidden` (ranked for nobody) or `shadowed` (ranked for themselves).",
-    "RestrictedPlayer.boards": "The boards, by name; null: all but those where the player is `restored`.",
-    "RestrictedPlayer.since": "When it was decided.",
-    "RestrictedPlayer.reason": "Why.",
-    "restored": "Boards on which the player is ranked again.",
     "Void.at": "When it was recorded.",
     "Void.state": "`applying`, `standing`, `undoing` or `undone`.",
     "Void.events": "How many events it is about.",
@@ -386,6 +373,7 @@ FIELD_MEANINGS = {
     "timestamp": "When it happened: a time with an offset. Default: now.",
     "period": "The window.",
     "player_name": "The name to show; null: none.",
+    **MODERATION_MEANINGS,
 }
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "job_status",
     "restriction_note",
     "snapshot_taken",
+    "void_added",
     "void_note",
     "void_players",
 ]
@@ -139,6 +140,11 @@ def void_note(void_id: str, kind: type[T]) -> Mark[T]:
 def void_players(void_id: str) -> Mark[bytes]:
     """Return the mark of whom a void reached, and what it changed for them."""
     return _bytes(f"players_of_{_VOID}:{void_id}")
+
+
+def void_added(void_id: str) -> Mark[bytes]:
+    """Return the mark of the events that a decision adds."""
+    return _bytes(f"added_by_{_VOID}:{void_id}")
 
 
 def restriction_note(restriction_id: str) -> Mark[Restriction]:
