@@ -16,7 +16,7 @@ from keepscore.domain.boards import Board
 from keepscore.domain.durations import time_of
 from keepscore.domain.results.standings import Reset
 from keepscore.domain.windows import span_at
-from keepscore.errors import NothingToUndo, RolledUp
+from keepscore.errors import NothingToUndo, RolledUp, WindowClosed
 from keepscore.lifecycle.definitions import Definitions
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.ledgers.claims import Effect
@@ -41,6 +41,7 @@ class Resets:
         def make(live: LiveBoard) -> tuple[Board, Reset]:
             # Whatever came before has an earlier time, unless its sender gave it one.
             moment = max(self._clock(), *live.board.cuts[-1:], 0) + 1
+            _check_not_closed(live, moment - 1)
             board = replace(live.board, resets=[*live.board.resets, _text(moment)])
             spans = [span_at(board, window, moment - 1) for window in board.periods]
             ended = {span.window: span.id for span in spans if span is not None}
@@ -65,6 +66,8 @@ class Resets:
                     f"board {name!r} was last reset at {live.board.resets[-1]}: that can be undone only within its grace, "
                     f"{live.board.grace}"
                 )
+            for part in (moment - 1, now):
+                _check_not_closed(live, part)
             board = replace(live.board, resets=live.board.resets[:-1])
             spans = [span_at(board, window, moment - 1) for window in board.periods]
             resumed = {span.window: span.id for span in spans if span is not None}
@@ -84,6 +87,16 @@ class Resets:
 
         await self._definitions.revise(name, edit, action)
         return made[-1]
+
+
+def _check_not_closed(live: LiveBoard, moment: int) -> None:
+    """Refuse to cut, or to put together, a window that was closed before its end: its winners are those of the whole."""
+    for window in live.board.periods:
+        span = span_at(live.board, window, moment)
+        if span is not None and span[:2] in live.closed_early:
+            raise WindowClosed(
+                f"board {live.name!r} cannot be reset, nor a reset undone: its {span.window} window {span.id} was closed before its end"
+            )
 
 
 def _text(moment: int) -> str:

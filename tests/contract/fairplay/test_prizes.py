@@ -1,7 +1,8 @@
 """Prizes: winners of a closed window are provisional, then final, and never change after that, on both engines and ledgers."""
 
 import asyncio
-from contextlib import AsyncExitStack
+import random
+from contextlib import AsyncExitStack, suppress
 from decimal import Decimal
 
 import pytest
@@ -10,10 +11,12 @@ from msgspec import UNSET
 from keepscore import Board, Entry
 from keepscore.domain.certificates import verified
 from keepscore.errors import (
+    Conflict,
     IdempotencyKeyReused,
     InvalidField,
     InvalidPage,
     LedgerUnavailable,
+    NotFound,
     RewardSettled,
     UnknownPlayer,
     UnknownPrize,
@@ -24,7 +27,7 @@ from keepscore.errors import (
 )
 from keepscore.fairplay.prize_job import DecidePrizes
 from tests.contract.fairplay.test_voids import PLACES
-from tests.contract.opened import DAY, HOUR, NOON, SECOND, Clock, differences
+from tests.contract.opened import DAY, HOUR, NOON, SECOND, Clock, at, differences
 from tests.support.opening import leaderboards
 
 PRIZE = {"winners": 3, "review": "48h", "rewards": [{"ranks": "1", "give": "gold"}, {"ranks": "2", "give": "silver"}]}
@@ -170,6 +173,70 @@ async def test_a_window_that_is_closed_early_takes_no_more_scores(opening, clock
         assert (await shown(lb))[1] == [(1, "ada", 1, "gold", "provisional")]
         assert (await shown(lb, "once", "all_time", "all_time"))[0] == "final"
         assert await differences(lb) == []
+
+
+async def test_a_window_that_was_closed_is_not_cut_by_a_reset(opening, clock):
+    async with opening() as lb:
+        await play(lb, clock, "once", ada=3)
+        await lb.admin.reset("once")
+        clock.now += SECOND
+        await play(lb, clock, "once", bo=2)
+        await closed(lb, clock, "once", "all_time", "all_time")
+        for act in (lb.admin.reset, lb.admin.undo_reset):
+            with pytest.raises(WindowClosed, match="cannot be reset"):
+                await act("once")
+        assert [row[1] for row in (await shown(lb, "once", "all_time", "all_time"))[1]] == ["bo"]
+
+
+async def anything(lb, clock, dice):
+    """Do something that might change a closed window, if it could."""
+    player = f"p{dice.randrange(6)}"
+    back = [Entry(player_id=player, amount=dice.randrange(1, 500), at=at(NOON - dice.randrange(HOUR)))]
+    deeds = {
+        "backfill": lambda: lb.submit_many("cup", back, backfill=True),
+        "late": lambda: lb.increment("cup", player, 100, at=at(NOON)),
+        "void": lambda: lb.moderation.void("cup", "a bot", player_id=player),
+        "revising void": lambda: lb.moderation.void("cup", "a bot", player_id=player, revise=True),
+        "revise": lambda: lb.admin.revise("cup", "daily", DAY_ID, "a wish"),
+        "remove": lambda: lb.moderation.remove("cup", player, "a bot"),
+        "undo": lambda: _undo(lb, dice),
+        "hide": lambda: lb.moderation.hide(player, "a bot"),
+        "restore": lambda: lb.moderation.restore(player, "no bot"),
+        "hold": lambda: lb.prizes.hold("cup", "daily", DAY_ID, player, "why"),
+        "release": lambda: lb.prizes.release("cup", "daily", DAY_ID, player, "why"),
+        "claim": lambda: lb.prizes.claim("cup", "daily", DAY_ID, player),
+        "finalize": lambda: lb.prizes.finalize("cup", "daily", DAY_ID),
+        "rebuild": lambda: lb.admin.rebuild("cup"),
+        "define": lambda: lb.admin.change_board("cup", {"prize": {**PRIZE, "winners": dice.randrange(2, 5)}}),
+        "keeper": lambda: kept(lb, clock, dice.choice([SECOND, HOUR, DAY])),
+    }
+    with suppress(Conflict, NotFound):
+        await deeds[dice.choice(sorted(deeds))]()
+
+
+async def _undo(lb, dice):
+    if standing := [void for void in await lb.moderation.voids() if void.state == "standing"]:
+        await lb.moderation.undo(dice.choice(standing).void_id, "no bot")
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_what_is_final_never_changes(opening, clock, seed):
+    dice = random.Random(seed)
+    async with opening() as lb:
+        await play(lb, clock, **{f"p{n}": dice.randrange(1, 100) for n in range(6)})
+        await kept(lb, clock, DAY + HOUR)
+        for _ in range(10):
+            await anything(lb, clock, dice)
+        await lb.prizes.finalize("cup", "daily", DAY_ID)
+        final = await lb.prizes.winners("cup", "daily", DAY_ID)
+        decided = [(one.rank, one.player_id, one.score, one.reward) for one in final.winners]
+        for _ in range(25):
+            await anything(lb, clock, dice)
+            now = await lb.prizes.winners("cup", "daily", DAY_ID)
+            assert [(one.rank, one.player_id, one.score, one.reward) for one in now.winners] == decided
+            assert (now.final_at, now.statement) == (final.final_at, final.statement)
+        assert (await lb.prizes.verify("cup", "daily", DAY_ID)).ok
+        assert (await lb.audit.verify()).ok
 
 
 async def test_holds_and_claims(opening, clock):

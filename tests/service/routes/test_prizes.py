@@ -1,12 +1,14 @@
 """Prizes over HTTP and on the command line: closing early, holding, deciding, claiming, certificates."""
 
 import json
+import time
 
 import pytest
 
 from keepscore.client import SyncClient
 from tests.service.access_rig import problem
 from tests.service.running import Service, run
+from tests.support.receivers import SECRET, Receiver
 
 BOARDS = """
 [[board]]
@@ -71,6 +73,45 @@ def test_a_prize_from_open_to_paid(service, tmp_path):
     for path in ("plain/windows/all_time/all_time", "cup/windows/weekly/2026-W46", "cup/windows/all_time/never"):
         assert get(f"/v1/boards/{path}/winners").status_code == 404
     problem(get(f"{WINDOW}/winners?cursor=x"), 422, "invalid-page")
+
+
+def test_a_service_sends_rewards_by_webhook(tmp_path):
+    receiver = Receiver(503)
+    hooks = f'[webhooks]\nurl = "{receiver.url}"\nallow = ["127.0.0.1"]\nsecret_file = "secret"\n'
+    (tmp_path / "secret").write_text(SECRET)
+    service = Service(tmp_path, hooks + BOARDS)
+    try:
+        get, post = service.client.get, service.client.post
+        post("/v1/boards/cup/increments", json={"player_id": "ada", "amount": 5})
+        post(f"{WINDOW}/close", json={"reason": "the end"})
+        post(f"{WINDOW}/finalize")
+        until(lambda: receiver.ids)
+        until(lambda: get("/v1/webhooks/deliveries?state=pending").json()["failing"] == 1)
+        problem(post(f"{WINDOW}/winners/ada/claim"), 409, "reward-settled")
+        assert "keepscore_webhooks_failing 1.0" in get("/metrics").text
+        shown = run("webhooks", "list", "--url", service.url, cwd=tmp_path).stdout
+        assert "answered 503" in shown
+        assert SECRET not in shown
+        receiver.usual = 200
+        assert "1 delivery will be tried" in run("webhooks", "retry", "--url", service.url, cwd=tmp_path).stdout
+        until(lambda: get(f"{WINDOW}/winners").json()["state"] == "paid")
+        assert len(set(receiver.ids)) == 1
+        problem(post("/v1/webhooks/retry", json={"delivery_id": receiver.ids[0]}), 404, "unknown-delivery")
+        problem(get("/v1/webhooks/deliveries?state=lost"), 422, "invalid-field")
+        with SyncClient(service.url) as client:
+            assert client.webhooks.deliveries().deliveries[0].state == "delivered"
+            assert client.webhooks.retry().deliveries == 0
+    finally:
+        service.stop()
+        receiver.close()
+
+
+def until(is_so):
+    """Wait for what the keeper does by itself."""
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_the_command_line_and_the_client(service, tmp_path):
