@@ -79,7 +79,7 @@ def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.Monkey
     words |= {"server.log_level": "debug", "server.log_format": "json", "server.idle_timeout": "45s", "server.body_timeout": "45s"}
     words |= {"server.allowed_hosts": "scores.example.com, play.example.com", "server.cors_origins": "https://play.example.com"}
     words |= {"server.auth": "off", "server.environment": "test", "players.friends": "mutual"}
-    words |= {"server.page": "off", "server.embed_origins": "https://club.example.com", "webhooks.allow": "127.0.0.1"}
+    words |= {"server.page": "off", "server.embed_origins": "https://club.example.com", "webhooks.allow": "game.example.com"}
     words |= {"webhooks.url": "https://other.example.com/hooks", "webhooks.secret": f"whsec_{'C' * 32}"}
     words |= {f"limits.{subject}": "7/1m" for subject in ("key", "player", "address", "board")}
     text = words.get(name) or {int: "77", bool: "true", str: "text"}[SETTINGS[name].kind]
@@ -87,7 +87,7 @@ def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.Monkey
     if name == "webhooks.secret_file":
         # One secret, from here or from there.
         (tmp_path / "text").write_text(f"whsec_{'B' * 32}")
-        base["KEEPSCORE_WEBHOOKS_SECRET"] = ""
+        del base["KEEPSCORE_WEBHOOKS_SECRET"]
     plain, changed = load_settings(environment=dict(WEBHOOKS) if base else {}), load_settings(environment={**base, variable: text})
     # Another environment has another ledger, too.
     assert sum(before != after for before, after in zip(plain, changed, strict=True)) == (2 if name == "server.environment" else 1)
