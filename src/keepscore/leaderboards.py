@@ -35,6 +35,7 @@ from keepscore.players.profiles import Players
 from keepscore.reading.among import ViewRequest
 from keepscore.reading.distribution import distribution
 from keepscore.reading.history import History
+from keepscore.reading.live.hub import LiveTimes
 from keepscore.reading.player_standings import player_standings
 from keepscore.reading.score_range import ShownScores
 from keepscore.runtime import Runtime, RuntimeSettings
@@ -126,6 +127,7 @@ class Leaderboards:
             keep_events_ms=None if settings.keep_events == "forever" else duration_ms(settings.keep_events),
             environment=settings.environment,
             caps=settings.caps,
+            live=LiveTimes(interval_s=duration_ms(settings.live_interval) / 1000, heartbeat_s=duration_ms(settings.live_heartbeat) / 1000),
             friends=FriendRules(is_mutual=settings.friends == "mutual"),
             webhook=settings.webhook,
         )

@@ -65,6 +65,7 @@ from keepscore.projection.stores import Stores
 from keepscore.reading.among import Among
 from keepscore.reading.cards import Cards
 from keepscore.reading.history import History
+from keepscore.reading.live.hub import DEFAULT_TIMES, LiveHub, LiveParts, LiveTimes
 from keepscore.reading.reader import Reader
 from keepscore.storage.engines.base import RankingEngine
 from keepscore.storage.feeds.base import Feed
@@ -111,6 +112,8 @@ class RuntimeSettings:
     environment: str = LIVE
     #: How many boards and segment values there may be.
     caps: Caps = DEFAULT_CAPS
+    #: How often live subscribers hear something.
+    live: LiveTimes = DEFAULT_TIMES
     #: Whether friendship is mutual, and how many friends there may be.
     friends: FriendRules = ONE_WAY
     #: Where messages about rewards go; None: nowhere, they wait.
@@ -156,6 +159,7 @@ class Runtime:
     keys: Keys
     # The way out.
     reader: Reader
+    live: LiveHub
     cards: Cards
     history: History
     # What happens with time.
@@ -192,6 +196,7 @@ class Runtime:
 
     async def stop(self, deadline: float | None = None) -> None:
         """Finish running work, by a `deadline` of the loop's clock, and close everything."""
+        await self.live.close()
         await self.claims.stop(deadline)
         await self.writer.stop(deadline)
         await self.keeper.stop(deadline)
@@ -337,6 +342,7 @@ async def build_runtime(
         plays=plays,
         keys=Keys(stores, settings.environment),
         reader=reader,
+        live=LiveHub(stores, LiveParts(reader, feed, changes, friend_lists.of), settings.live),
         cards=cards,
         history=History(stores, reader),
         definitions=definitions,

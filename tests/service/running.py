@@ -45,6 +45,14 @@ def environment(**variables: str) -> dict[str, str]:
     return {**plain, "COLUMNS": "250", "NO_COLOR": "1", "TERM": "dumb", **variables}
 
 
+def asked(client: httpx.Client, method: str, path: str, **options: Any) -> httpx.Response:
+    """The answer to a request; of an endless one, how it begins."""
+    with client.stream(method, path, **options) as answer:
+        if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+            answer.read()
+        return answer
+
+
 class Commands:
     """The command line: each command in a process of its own."""
 

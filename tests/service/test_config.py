@@ -78,6 +78,7 @@ def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.Monkey
     words = {"ledger.keep_keys": "45d", "ledger.keep_events": "45d", "server.stop_timeout": "45s"}
     words |= {"server.log_level": "debug", "server.log_format": "json", "server.idle_timeout": "45s", "server.body_timeout": "45s"}
     words |= {"server.allowed_hosts": "scores.example.com, play.example.com", "server.cors_origins": "https://play.example.com"}
+    words |= {"live.interval": "45s", "live.heartbeat": "45s"}
     words |= {"server.auth": "off", "server.environment": "test", "players.friends": "mutual"}
     words |= {"server.page": "off", "server.embed_origins": "https://club.example.com", "webhooks.allow": "game.example.com"}
     words |= {"webhooks.url": "https://other.example.com/hooks", "webhooks.secret": f"whsec_{'C' * 32}"}

@@ -123,9 +123,7 @@ class Keyring:
         principal = self._known.get(hashlib.sha256(presented).digest())
         if principal is None:
             return None
-        if principal.expires_ms <= self._clock():
-            what = "key" if principal.player is None else "player token"
-            raise Unauthenticated(f"the {what} has expired: {'create another' if principal.player is None else 'ask for another'}")
+        self._check_time(principal)
         if principal.key_id is not None:
             self._used.add(principal.key_id)
         return principal
@@ -205,6 +203,20 @@ class Keyring:
         if state == "expired":
             raise Unauthenticated(f"the key {key.id} expired at {text_of(key.expires or 0)}")
         return Principal(key.scope, (key.boards,), key.id, None, NEVER_MS if key.expires is None else key.expires, key.name)
+
+    def _check_time(self, principal: Principal) -> None:
+        if principal.expires_ms <= self._clock():
+            what = "key" if principal.player is None else "player token"
+            raise Unauthenticated(f"the {what} has expired: {'create another' if principal.player is None else 'ask for another'}")
+
+    def check_still(self, principal: Principal) -> None:
+        """Refuse somebody who was known, and whose key or token has ended since."""
+        self._check_time(principal)
+        if principal.key_id is not None:
+            key = self._keys.get(principal.key_id)
+            if key is None:
+                raise Unauthenticated(UNKNOWN)
+            self._principal(key)
 
     async def signer_of(self, header: str, request: SignedRequest) -> Principal:
         """Return whoever has signed a request, whose id is spent with this."""

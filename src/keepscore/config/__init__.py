@@ -16,7 +16,7 @@ import msgspec
 from keepscore.access.environments import engine_url_for, ledger_url_for
 from keepscore.config.table import SETTINGS, Setting, checked
 from keepscore.domain.boards import Board, board_from_dict
-from keepscore.domain.caps import Caps
+from keepscore.domain.caps import Caps, LiveCaps
 from keepscore.domain.webhooks import WebhookTarget, webhook_target
 from keepscore.errors import ConfigError, InvalidBoard
 
@@ -61,6 +61,9 @@ class Settings(NamedTuple):
     rates: dict[str, str]
     units: dict[str, int]
     caps: Caps
+    live_interval: str
+    live_heartbeat: str
+    live_caps: LiveCaps
     #: Where messages about rewards go, if they go anywhere.
     webhook: WebhookTarget | None
     boards: list[Board]
@@ -116,6 +119,9 @@ def load_settings(
         units={cost: values[f"limits.{cost}"] for cost in ("light", "normal", "heavy")},
         caps=Caps(**{name: values[f"limits.{name}"] for name in Caps._fields}),
         webhook=_webhook(values),
+        live_interval=values["live.interval"],
+        live_heartbeat=values["live.heartbeat"],
+        live_caps=LiveCaps(values["live.max_per_connection"], values["live.max_per_key"], values["live.max_per_address"]),
         boards=boards,
     )
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from keepscore.access.environments import ENVIRONMENTS
 from keepscore.access.gate import AUTH_MODES
 from keepscore.access.rates import rate_of
-from keepscore.domain.caps import DEFAULT_CAPS
+from keepscore.domain.caps import DEFAULT_CAPS, DEFAULT_LIVE_CAPS
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.friends import FRIEND_MODES, MAX_FRIENDS
 from keepscore.errors import ConfigError
@@ -114,6 +114,15 @@ SETTINGS: dict[str, Setting] = {
     "server.log_level": Setting(str, "info", "the lowest level that is logged", "debug, info, warning or error"),
     "server.log_format": Setting(str, "text", "the format of the log", "text or json"),
     "server.access_log": Setting(bool, False, "whether every request is logged and its answer has an X-Request-Id", "true or false"),
+    "live.interval": Setting(str, "100ms", "how often a live subscription gets a message, at most", "a duration from 10ms to 1m"),
+    "live.heartbeat": Setting(str, "15s", "how long a live connection is silent before a sign of life", "a duration from 1s to 10m"),
+    "live.max_per_connection": Setting(
+        int, DEFAULT_LIVE_CAPS.per_connection, "how many subscriptions one WebSocket may have", "1 to 10000"
+    ),
+    "live.max_per_key": Setting(int, DEFAULT_LIVE_CAPS.per_key, "how many live subscriptions one API key has in each process", COUNT),
+    "live.max_per_address": Setting(
+        int, DEFAULT_LIVE_CAPS.per_address, "how many live subscriptions one client address has in each process", COUNT
+    ),
     "engine.url": Setting(
         str, "embedded://", "where rankings are kept", "embedded://, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…"
     ),
@@ -164,6 +173,7 @@ RANGES = {
     "server.max_connections": (64, 1_000_000),
     "server.max_connections_per_address": (0, 1_000_000),
     "server.cache_bytes": (0, 1 << 40),
+    "live.max_per_connection": (1, 10_000),
     "limits.group_members": (1, MAX_FRIENDS),
     "limits.player_groups": (1, MAX_FRIENDS),
 }
@@ -172,6 +182,8 @@ DURATIONS = {
     "server.stop_timeout": (1000, HOUR),
     "server.idle_timeout": (1000, HOUR),
     "server.body_timeout": (1000, HOUR),
+    "live.interval": (10, 60_000),
+    "live.heartbeat": (1000, 600_000),
     "ledger.keep_keys": (60_000, 3650 * DAY),
     "ledger.keep_events": (31 * DAY, 3650 * DAY),
 }

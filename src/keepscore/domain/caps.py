@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["DEFAULT_CAPS", "Caps"]
+__all__ = ["DEFAULT_CAPS", "DEFAULT_LIVE_CAPS", "Caps", "LiveCaps"]
 
 
 class Caps(NamedTuple):
@@ -18,4 +18,14 @@ class Caps(NamedTuple):
 
 
 #: Where nobody says otherwise.
+class LiveCaps(NamedTuple):
+    """How many live subscriptions there may be in one process."""
+
+    #: On one WebSocket, of one key, and from one address.
+    per_connection: int = 100
+    per_key: int = 100_000
+    per_address: int = 1000
+
+
+DEFAULT_LIVE_CAPS = LiveCaps()
 DEFAULT_CAPS = Caps()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+from keepscore.domain.caps import DEFAULT_LIVE_CAPS, LiveCaps
 from keepscore.domain.results.standings import encode
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.access import AccessParts, AccessRules, access_link, with_body_checks
@@ -12,6 +13,7 @@ from keepscore.service.guards import Guards, no_guards
 from keepscore.service.http.deadlines import Deadlines
 from keepscore.service.http.layer import BODY_SECONDS, Answer, AnyQuery, App, NoBody, Request, Route, Text
 from keepscore.service.http.origins import ANY, cors_link, host_link, origin_link
+from keepscore.service.live.guarding import LiveGuard
 from keepscore.service.logs import access_link as access_log_link
 from keepscore.service.metrics import MetricsApi, metrics_link
 from keepscore.service.openapi import describe
@@ -27,6 +29,7 @@ from keepscore.service.routes.groups import GroupRoutes
 from keepscore.service.routes.history import PastApi
 from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
+from keepscore.service.routes.live import LiveRoutes
 from keepscore.service.routes.matches import MatchRoutes
 from keepscore.service.routes.moderation import ModerationRoutes
 from keepscore.service.routes.page_cache import PAGES_BYTES, PageCache
@@ -54,6 +57,7 @@ class EdgeOptions(NamedTuple):
     body_seconds: float = BODY_SECONDS
     cache_bytes: int = PAGES_BYTES
     pages: PageOptions = PageOptions()
+    live_caps: LiveCaps = DEFAULT_LIVE_CAPS
 
 
 OPEN_TO_ALL = EdgeOptions()
@@ -75,6 +79,7 @@ def make_app(
     access = AccessParts(gate, limits, rules, default_board, leaderboards.admin.refresh, deadlines)
     pages = PageCache(leaderboards.runtime.reader, access.is_private, options.cache_bytes)
     api = Api(leaderboards, pages)
+    live = LiveGuard(access, leaderboards.runtime.live, options.live_caps)
     metrics = MetricsApi(leaderboards, shares or Shares())
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
@@ -83,6 +88,7 @@ def make_app(
         *(CorrectionRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(MatchRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
         ConsoleRoutes(gate),
+        LiveRoutes(leaderboards.runtime.live, live),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]

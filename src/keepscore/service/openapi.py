@@ -28,6 +28,7 @@ SCORES = ("min_score", "max_score", "lose", "floor")
 TAGS = {
     "Scores": "Submit scores and amounts. An answer means that the score is durable.",
     "Rankings": "Read ranks and pages of rankings. Answers carry an `ETag`: a client that polls gets 304 until something changes.",
+    "Live": "What changes, as it changes.",
     "History": "Look back: past windows, players' histories, standings of past moments, events.",
     "Access": "API keys, and tokens for players. If keys are required, send one as `Authorization: Bearer ks_…`.",
     "Boards": "Define what is ranked, and how.",

@@ -121,6 +121,7 @@ async def _serve(settings: Settings, started: Callable[[str], None], shares: Sha
             task.cancel()
         told.cancel()
         deadline = loop.time() + duration_ms(settings.stop_timeout) / 1000
+        leaderboards.runtime.live.stop()
         await _drain(server, serving, (deadline - loop.time()) / 2)
         leaderboards.stop_seconds = max(0.0, deadline - loop.time() - CLOSING_SECONDS)
 
@@ -174,4 +175,5 @@ def _options(settings: Settings) -> EdgeOptions:
         body_seconds=duration_ms(settings.body_timeout) / 1000,
         cache_bytes=settings.cache_bytes,
         pages=PageOptions(cast("PageMode", settings.page), settings.embed_origins),
+        live_caps=settings.live_caps,
     )

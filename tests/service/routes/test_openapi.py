@@ -15,7 +15,7 @@ from keepscore import errors
 from keepscore.service.http.problems import INTERNAL_ERROR, status_of
 from keepscore.service.http.table import SCOPES
 from keepscore.service.routes import meanings
-from tests.service.running import Service, taken
+from tests.service.running import Service, asked, taken
 
 #: The boards of the demo.
 DEMO = (Path(__file__).parents[3] / "examples" / "demo.toml").read_text(encoding="utf-8").partition("[[board]]")[2]
@@ -202,7 +202,7 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
                 body = appeal if path == "/v1/appeals" and method == "post" else body
                 if "{appeal_id}" in path:
                     examples["appeal_id"] = service.client.post("/v1/appeals", json=appeal).json()["id"]
-            answer = service.client.request(method, path.format(**examples), params=query, json=body)
+            answer = asked(service.client, method, path.format(**examples), params=query, json=body)
             assert answer.status_code < 300, f"{method} {path}: {answer.text}"
     finally:
         service.stop()

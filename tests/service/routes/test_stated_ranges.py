@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from tests.service.routes.test_openapi import operations, resolved
-from tests.service.running import Service, refused, taken
+from tests.service.running import Service, asked, refused, taken
 
 BOARD = "stated"
 TOO_LONG = "x" * 129
@@ -41,7 +41,9 @@ def read(client: httpx.Client, path: str, parameter: dict[str, Any], value: obje
         query["player_id"] = "ada"
     if path.endswith("/as-of"):
         query.setdefault("at", "2026-01-01T00:00:00Z")
-    return client.get(path.format(**parts), params=query)
+    if path == "/v1/live":
+        query |= {"board": BOARD} | ({"player_id": "ada"} if parameter["name"] == "around" else {})
+    return asked(client, "GET", path.format(**parts), params=query)
 
 
 def test_every_range_of_a_parameter_is_the_one_that_is_checked(client: httpx.Client, description: dict[str, Any]) -> None:

@@ -222,33 +222,38 @@ async def _send(answer: Answer | Prepared, request: Request[Any, Any], head: boo
 
 async def _send_parts(stream: Stream, receive: AsgiReceive, send: AsgiSend) -> None:
     """Send parts as they come, until there are no more or the client has gone."""
+    sending = asyncio.current_task()
+    assert sending is not None, "a server answers in a task"
+    is_gone = is_done = False
+
+    def leave(_: asyncio.Future[None]) -> None:
+        nonlocal is_gone
+        if not is_done:
+            is_gone = True
+            sending.cancel()
+
     gone = asyncio.ensure_future(_until_gone(receive))
+    gone.add_done_callback(leave)
     try:
         async with aclosing(stream.parts) as parts:
-            while True:
-                coming = asyncio.ensure_future(_next(parts))
-                await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
-                if gone.done():
-                    coming.cancel()
-                    await asyncio.gather(coming, return_exceptions=True)
-                    return
-                part = await coming
-                if part is None:
-                    break
+            async for part in parts:
                 await send({"type": "http.response.body", "body": part, "more_body": True})
+        is_done = True
+        await send({"type": "http.response.body", "body": b""})
+    except asyncio.CancelledError:
+        if not is_gone:
+            raise
+        sending.uncancel()
     except Exception:
         # The status is sent already: a client sees an answer that ends early.
         log.exception("a stream failed")
+        is_done = True
+        await send({"type": "http.response.body", "body": b""})
     finally:
+        is_done = True
         gone.cancel()
-    await send({"type": "http.response.body", "body": b""})
 
 
 async def _until_gone(receive: AsgiReceive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _next(parts: Any) -> bytes | None:
-    part: bytes | None = await anext(parts, None)
-    return part

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -82,10 +82,19 @@ class Text(NamedTuple):
     kind: bytes
 
 
+class Parts(Protocol):
+    """Parts of an answer, one after the other, that somebody may not want to the end."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+    def aclose(self) -> Awaitable[None]:
+        """End it."""
+
+
 class Stream(NamedTuple):
     """Content that is sent part by part, such as server-sent events. It is closed when the client goes away."""
 
-    parts: AsyncGenerator[bytes, None]
+    parts: Parts
     kind: bytes
 
 

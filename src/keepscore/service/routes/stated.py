@@ -20,6 +20,7 @@ from keepscore.domain.values import MAX_ID_BYTES, TEXT_PATTERN
 from keepscore.reading.among import MAX_AMONG
 from keepscore.reading.distribution import MAX_BINS
 from keepscore.reading.history import MAX_BOARD_EVENTS, MAX_EVENTS, MAX_WINDOWS
+from keepscore.reading.live.specs import MAX_TOP
 from keepscore.reading.reader import MAX_AROUND, MAX_LOOKUP
 from keepscore.reading.snapshots import MAX_SNAPSHOT_ID
 from keepscore.reading.view import MAX_LIMIT, MAX_OFFSET, MAX_RANK
@@ -38,11 +39,14 @@ __all__ = [
     "FriendIds",
     "FriendLimit",
     "ImportKeys",
+    "LiveNeighbours",
+    "LiveRows",
     "NumberField",
     "Offset",
     "PageLimit",
     "PictureUrl",
     "PlayerList",
+    "PlayerName",
     "PlayerText",
     "PositionText",
     "RankName",
@@ -118,6 +122,9 @@ BoardEventCount = Annotated[int, _from_to(1, MAX_BOARD_EVENTS)]
 WindowChoice = Annotated[str | None, _meta(enum=[*_WINDOWS, None])]
 RankName = Annotated[str | None, _meta(enum=[*get_args(RankKind), None])]
 PositionText = Annotated[str | None, _meta(pattern=f"^(?:{POSITION_PATTERN})$")]
+PlayerName = Annotated[str | None, _meta(**TEXT)]
+LiveRows = Annotated[int | None, _meta(minimum=1, maximum=MAX_TOP)]
+LiveNeighbours = Annotated[int | None, _meta(minimum=0, maximum=MAX_AROUND)]
 SegmentName = Annotated[str | None, _meta(pattern=f"^(?:{SEGMENT_PATTERN}):.+$")]
 
 #: The variable parts of paths.

@@ -1,0 +1,74 @@
+"""What a subscription follows: a ranking, and which rows of it. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+from keepscore.domain.values import check_player
+from keepscore.errors import InvalidField
+from keepscore.reading.view import check_within
+
+__all__ = ["DEFAULT_TOP", "MAX_AROUND", "MAX_BOARDS", "MAX_TOP", "MODES", "LiveMode", "LiveRequest", "LiveSpec", "specs_of"]
+
+#: How a subscriber gets changes: each step, or whatever the latest state is.
+LiveMode = Literal["stream", "cache"]
+MODES: tuple[str, ...] = get_args(LiveMode)
+
+#: Rows of a top, unless a subscription names another number, and at most; players above and below at most.
+DEFAULT_TOP, MAX_TOP, MAX_AROUND = 10, 1000, 500
+#: Boards of one subscription.
+MAX_BOARDS = 20
+
+
+class LiveSpec(NamedTuple):
+    """Some rows of one ranking, in the present window."""
+
+    board: str
+    window: str | None = None
+    segment: str | None = None
+    rank: str | None = None
+    #: The first rows; 0: those around a player, or a player and friends.
+    top: int = DEFAULT_TOP
+    player: str = ""
+    around: int = 0
+    friends_of: str = ""
+    #: The player who looks, where it matters: some players are shown to some others only.
+    viewer: str | None = None
+
+
+class LiveRequest(NamedTuple):
+    """What a subscriber asks for: boards, comma-separated, and of each the first rows, those around a player, or a player and friends."""
+
+    board: str
+    window: str | None = None
+    segment: str | None = None
+    rank: str | None = None
+    top: int | None = None
+    player_id: str | None = None
+    around: int | None = None
+    friends_of: str | None = None
+
+
+def specs_of(given: LiveRequest) -> list[LiveSpec]:
+    """Return what a request follows, board by board.
+
+    >>> [(spec.board, spec.top) for spec in specs_of(LiveRequest("global,xp", top=3))]
+    [('global', 3), ('xp', 3)]
+    """
+    names = list(dict.fromkeys(name.strip() for name in given.board.split(",") if name.strip()))
+    if not 1 <= len(names) <= MAX_BOARDS:
+        raise InvalidField(f"board = {given.board[:60]!r} names {len(names)} boards: give 1 to {MAX_BOARDS}, comma-separated")
+    wanted = [name for name in ("top", "player_id", "friends_of") if getattr(given, name) is not None]
+    if len(wanted) > 1:
+        raise InvalidField(f"{' and '.join(wanted)} exclude each other: give one of them")
+    if given.around is not None and given.player_id is None:
+        raise InvalidField(f"around = {given.around} needs a player: add player_id, or leave it out")
+    for player in (given.player_id, given.friends_of):
+        if player is not None:
+            check_player(player)
+    top, around = DEFAULT_TOP if given.top is None else given.top, given.around or 0
+    check_within("top", top, 1, MAX_TOP)
+    check_within("around", around, 0, MAX_AROUND)
+    rows = top if given.player_id is None and given.friends_of is None else 0
+    view = given.window, given.segment or None, given.rank
+    return [LiveSpec(name, *view, rows, given.player_id or "", around, given.friends_of or "") for name in names]
