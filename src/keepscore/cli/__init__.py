@@ -34,6 +34,7 @@ from keepscore.cli import (
     resets,
     restrictions,
     review,
+    rule_tests,
     scores,
     verification,
     webhooks,
@@ -119,6 +120,7 @@ app.add_typer(resets.app)
 app.add_typer(moderation.app)
 app.add_typer(review.app, name="queue")
 app.add_typer(appeals.app, name="appeals")
+app.add_typer(rule_tests.app, name="rules")
 app.add_typer(players.app, name="players")
 app.add_typer(matches.app, name="match")
 app.add_typer(restrictions.app)

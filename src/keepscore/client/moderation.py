@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from keepscore.client.calls import RequestKey, change, decoder, read, restricted_of, voids_of
 from keepscore.client.sending import Send
-from keepscore.domain.inputs import Number
+from keepscore.domain.inputs import Number, Progress, no_progress
+from keepscore.domain.results.back_test import RuleTest
 from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
@@ -217,3 +218,11 @@ class Moderation:
         """Reply to an appeal. Where it is granted, the decision is taken back: the score counts."""
         path, body = ("appeals", appeal_id, "reply"), {"reply": reply, "grant": grant}
         return await self._call(change(decoder(Appeal), "POST", *path, body=body, key=RequestKey(idempotency_key), is_long=True))
+
+    async def test_rules(self, board: str, rules: Mapping[str, Any], *, progress: Progress = no_progress) -> RuleTest:
+        """Return what rules would have caught of all that was sent to a board, and whose ranks would change. Nothing is changed.
+
+        The service does not tell how far it is: `progress` is not called.
+        """
+        path = "boards", board, "rules", "test"
+        return await self._call(change(decoder(RuleTest), "POST", *path, body={"rules": dict(rules)}, is_long=True))

@@ -110,9 +110,7 @@ class RulePast:
         parts: set[tuple[tuple[str, ...], str | None]] = set()
         before: Event | None = None
         for event in sorted(that_count(events), key=lambda event: (event.seq or 0, event.received, event.writer, event.n)):
-            if self.board.inactivity is not None and event.amount < 0 and is_loss(event.kind, event.game_id):
-                self._score = (self._score or 0) + event.amount
-                self._added.append((event.at, event.amount, None))
+            if self.lose(event):
                 continue
             # An amount on a best board may be recorded in several parts, each with windows of its own.
             part = None if event.kind != "raise" or event.scope is None else (event.scope.windows, event.scope.segment)
@@ -125,6 +123,14 @@ class RulePast:
                 windows = None if event.scope is None else event.scope.windows
                 self.take(Facts(event.kind, event.amount, event.at, event.received, event.game_id, windows=windows))
             before = event
+
+    def lose(self, event: Event) -> bool:
+        """Take up an event that is a loss for inactivity, which nobody has sent; return whether it is one."""
+        if self.board.inactivity is None or event.amount >= 0 or not is_loss(event.kind, event.game_id):
+            return False
+        self._score = (self._score or 0) + event.amount
+        self._added.append((event.at, event.amount, None))
+        return True
 
     def take(self, facts: Facts) -> None:
         """Add a submission that is accepted, or an event that counts."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from keepscore.domain.inputs import Number
+from keepscore.domain.inputs import Number, Progress, no_progress
+from keepscore.domain.results.back_test import RuleTest
 from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.appeals import MAX_TEXT_BYTES, AppealRequest, Appeals
+from keepscore.fairplay.back_test import BackTests
 from keepscore.fairplay.corrections import CorrectionRequest
 from keepscore.fairplay.merging import Merging
 from keepscore.fairplay.restricting import Restricting, RestrictionRequest, checked_request
@@ -37,6 +40,7 @@ class Moderation:
         self._addresses = addresses
         self._restricting = restricting
         self._merging = Merging(restricting)
+        self._back_tests = BackTests(review.parts)
         self._claims = claims
 
     async def void(
@@ -224,6 +228,13 @@ class Moderation:
         """Reply to an appeal. Where it is granted, the decision is taken back: the score counts."""
         claim = claim_on("appeal", appeal_id[:MAX_TEXT_BYTES], idempotency_key, (reply, grant))
         return await self._claims.once(claim, Appeal, lambda keep: self._appeals.reply(appeal_id, reply, grant))
+
+    async def test_rules(self, board: str, rules: Mapping[str, Any], *, progress: Progress = no_progress) -> RuleTest:
+        """Return what rules would have caught of all that was sent to a board, and whose ranks would change. Nothing is changed.
+
+        `progress` is called from time to time with the current step, how much of it is done, and how much there is.
+        """
+        return await self._back_tests.run(board, rules, progress)
 
     async def _once(self, board: str, key: str | None, request: object, selection: Selection, reason: str, revise: bool) -> VoidReport:
         claim = claim_on("void", board, key, request)

@@ -69,7 +69,7 @@ class Review:
     """Shows the queue, and carries out what moderators decide."""
 
     def __init__(self, parts: JobParts, rebuilds: Rebuilds, addresses: Addresses) -> None:
-        self._parts = parts
+        self.parts = parts
         self._catalog, self._ledger, self._clock = parts.catalog, parts.ledger, parts.clock
         self._stores = Stores(parts.catalog, parts.ledger, parts.engine, parts.clock)
         self._rebuilds = rebuilds
@@ -137,8 +137,8 @@ class Review:
         for live, past in await self._pasts(item) if is_approved or not item.is_held else ():
             events = _void_under(past, item) if is_approved else _own(past, item, live)
             if events:
-                await bring_together(self._parts, live)
-                await record_verdicts(self._parts, live, "restore" if is_approved else "void", item.id, events)
+                await bring_together(self.parts, live)
+                await record_verdicts(self.parts, live, "restore" if is_approved else "void", item.id, events)
                 if live.board.is_partial:
                     # How many players are not kept is counted, not looked up.
                     await self._rebuilds.rebuild(live.name, no_progress)

@@ -40,6 +40,7 @@ from keepscore.service.routes.ranking_table import ranking_routes
 from keepscore.service.routes.resets import ResetRoutes
 from keepscore.service.routes.restrictions import RestrictionRoutes
 from keepscore.service.routes.review import ReviewRoutes
+from keepscore.service.routes.rule_tests import RuleTestRoutes
 from keepscore.service.routes.webhooks import WebhookRoutes
 from keepscore.service.shares import Shares
 
@@ -84,7 +85,7 @@ def make_app(
     parts = (
         *(PastApi(leaderboards), ImportRoutes(leaderboards), ResetRoutes(leaderboards)),
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
-        *(ModerationRoutes(leaderboards), AppealRoutes(leaderboards), RestrictionRoutes(leaderboards)),
+        *(ModerationRoutes(leaderboards), AppealRoutes(leaderboards), RuleTestRoutes(leaderboards), RestrictionRoutes(leaderboards)),
         *(CorrectionRoutes(leaderboards), AuditRoutes(leaderboards)),
         *(MatchRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
         ConsoleRoutes(gate),

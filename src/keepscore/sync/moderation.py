@@ -5,11 +5,12 @@ Made from `keepscore.fairplay.moderation` by `tools/write_sync.py`; changes belo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from keepscore.domain.inputs import Number
+from keepscore.domain.inputs import Number, Progress, no_progress
+from keepscore.domain.results.back_test import RuleTest
 from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
@@ -200,3 +201,10 @@ class Moderation:
         return self._leaderboards._run(
             self._leaderboards._async.moderation.reply(appeal_id, reply, grant=grant, idempotency_key=idempotency_key)
         )
+
+    def test_rules(self, board: str, rules: Mapping[str, Any], *, progress: Progress = no_progress) -> RuleTest:
+        """Return what rules would have caught of all that was sent to a board, and whose ranks would change. Nothing is changed.
+
+        `progress` is called from time to time with the current step, how much of it is done, and how much there is.
+        """
+        return self._leaderboards._run(self._leaderboards._async.moderation.test_rules(board, rules, progress=progress))

@@ -51,6 +51,7 @@ VARYING = {
     "decided_at",
     "queue",
     "decision_id",
+    "event_id",
     "position",
     "replied_at",
     "appeal",
@@ -245,6 +246,8 @@ class Story:
         await self("moderation.reject", page.items[0].id, "not fine")
         await self("moderation.reject", "q_0", "not fine")
         await self("moderation.queue", state="approved")
+        await self("moderation.test_rules", "held", {"max_score": 5})
+        await self("moderation.test_rules", "held", {})
         item = await self("submit", "held", "bob", 12)
         for _ in range(2):
             appeal = await self("moderation.appeal", item.queue_id, "bob", "why?", idempotency_key="appealed")

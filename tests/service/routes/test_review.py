@@ -147,3 +147,21 @@ def test_appeals_on_the_command_line(service: Service, tmp_path: Path) -> None:
     assert replied.stdout.strip().endswith("is upheld")
     again = run("appeals", "reply", appeal_id, "--text", "No", "--url", service.url, cwd=tmp_path)
     assert (again.returncode, "was upheld already" in again.stderr) == (2, True)
+
+
+def test_rules_are_tried_on_the_past(service: Service, tmp_path: Path) -> None:
+    for player, score in (("ann", 50), ("bob", 90)):
+        service.submit("global", player, score)
+    address = "/v1/boards/global/rules/test"
+    found = service.client.post(address, json={"rules": {"max_score": 60}}).json()
+    assert (found["submissions"], found["caught"], found["by_rule"], found["total_changes"]) == (2, 1, {"max_score": 1}, 1)
+    assert found["changes"][0]["after"] is None
+    problem(service.client.post(address, json={"rules": {}}), 422, "invalid-field")
+    problem(service.client.post(address, json={"rules": {"most": 5}}), 422, "invalid-board")
+    problem(service.client.post(address, json={}), 422, "invalid-field")
+    problem(service.client.post("/v1/boards/none/rules/test", json={"rules": {"max_score": 5}}), 404, "unknown-board")
+    given = "--rule", "max_score=60", "--rule", "max_submissions=10/1h"
+    shown = run("rules", "test", "global", *given, "--url", service.url, cwd=tmp_path)
+    assert "caught: 1 of 2 submissions, of 1 player (max_score 1)" in shown.stdout
+    wrong = run("rules", "test", "global", "--rule", "max_score", "--url", service.url, cwd=tmp_path)
+    assert (wrong.returncode, "is no rule" in wrong.stderr) == (2, True)

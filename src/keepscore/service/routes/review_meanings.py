@@ -5,6 +5,22 @@ from __future__ import annotations
 __all__ = ["REVIEW_MEANINGS"]
 
 REVIEW_MEANINGS = {
+    "RuleTestBody.rules": "The rules to try, as the board's `rules` has them.",
+    "RuleTest.submissions": "How many submissions were looked at.",
+    "RuleTest.caught": "How many of them the rules would have caught.",
+    "RuleTest.players": "How many players these are of.",
+    "by_rule": "How many each rule would have caught.",
+    "agreed": "Caught, and made void or rejected by moderators, too.",
+    "counting": "Caught, and counting today.",
+    "approved": "Caught, and approved by moderators.",
+    "missed": "Not caught, and made void or rejected by moderators.",
+    "examples": "The first 100 that would have been caught.",
+    "RuleTest.changes": "Players in open windows whose score or rank would change, up to 1,000.",
+    "total_changes": "How many changes there are.",
+    "event_id": "The event, as a void names it.",
+    "CaughtScore.reasons": "The rules that it breaks.",
+    "counts": "Whether it counts today.",
+    "CaughtScore.at": "When it happened.",
     "VoidBody.build": "Events of plays with this build of the game.",
     "VoidBody.address": "Events that came from this IP address, or from the /64 network of an IPv6 address.",
     "quarantined": "`true`: the score is recorded, and is ranked only if a moderator approves it.",
