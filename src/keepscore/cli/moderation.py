@@ -51,6 +51,10 @@ def void(
     ] = None,
     build: Annotated[str | None, typer.Option(metavar="TEXT", help="Events of plays with this build of the game.")] = None,
     address: Annotated[str | None, typer.Option(metavar="IP", help="Events that came from this address.")] = None,
+    match: Annotated[str | None, typer.Option(metavar="ID", help="This match, on a board with a rating.")] = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="MODE", help="Of a match: refund takes its changes back, replay rates later matches again, too.")
+    ] = None,
     since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Events from this moment on.")] = None,
     until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Events before this moment.")] = None,
     revise: Annotated[bool, typer.Option("--revise", help="Correct closed windows, too.")] = False,
@@ -72,6 +76,8 @@ def void(
                 event_ids=event,
                 build=build,
                 address=address,
+                match_id=match,
+                mode=mode,
                 since=since,
                 until=until,
                 revise=revise,

@@ -35,6 +35,8 @@ class SyncModeration:
         event_ids: Sequence[str] | None = None,
         build: str | None = None,
         address: str | None = None,
+        match_id: str | None = None,
+        mode: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         revise: bool = False,
@@ -46,7 +48,7 @@ class SyncModeration:
 
         Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
         `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
-        `report` a void.
+        `report` a void. Of a match, the `mode` "refund" takes its changes back, and "replay" rates later matches again.
         """
         body: dict[str, Any] = {
             "board": board,
@@ -56,7 +58,8 @@ class SyncModeration:
             "event_ids": event_ids,
             "from": since,
         }
-        body |= {name: value for name, value in (("build", build), ("address", address)) if value is not None}
+        more = {"build": build, "address": address, "match_id": match_id, "mode": mode}
+        body |= {name: value for name, value in more.items() if value is not None}
         body |= {"to": until, "revise": revise, "dry_run": dry_run, "cursor": cursor}
         return self._call(
             change(decoder(VoidReport), "POST", "moderation", "void", body=body, key=RequestKey(idempotency_key), is_long=True)

@@ -58,20 +58,27 @@ def _is_closed(live: LiveBoard, ranking: Ranking, now: int) -> bool:
     return now >= closes_at(live, span) or span.end <= live.closed.get(ranking.window, 0)
 
 
-async def expected_changes(stores: Stores, live: LiveBoard, events: Sequence[Event], now: int) -> list[VoidChange]:
-    """Return what it changes if these events no longer count. A few round trips for each ranking."""
+async def expected_changes(
+    stores: Stores, live: LiveBoard, events: Sequence[Event], now: int, added: Sequence[Event] = ()
+) -> list[VoidChange]:
+    """Return what it changes if these events no longer count, and some are added. A few round trips for each ranking."""
     changes: list[VoidChange] = []
     void = {event_id(event) for event in events}
-    for ranking, players in open_rankings(live, events, now).items():
+    for ranking, players in open_rankings(live, [*events, *added], now).items():
         moved: list[_Moved] = []
         for first in range(0, len(players), CHUNK_PLAYERS):
-            moved += await _moved(stores, live, ranking, players[first : first + CHUNK_PLAYERS], void)
+            moved += await _moved(stores, live, ranking, players[first : first + CHUNK_PLAYERS], void, added)
         changes += await _ranked(stores, live, ranking, moved, now)
     return [change for change in changes if change.before != change.after]
 
 
-async def _moved(stores: Stores, live: LiveBoard, ranking: Ranking, players: list[str], void: Set[EventId]) -> list[_Moved]:
+async def _moved(
+    stores: Stores, live: LiveBoard, ranking: Ranking, players: list[str], void: Set[EventId], added: Sequence[Event]
+) -> list[_Moved]:
     found = []
+    new: dict[str, list[Event]] = {}
+    for event in added:
+        new.setdefault(event.player, []).append(event)
     turns = Turns()
     for player, past in (await pasts_of(stores.ledger, live, players)).items():
         if turns.is_over():
@@ -81,6 +88,7 @@ async def _moved(stores: Stores, live: LiveBoard, ranking: Ranking, players: lis
         counting = [event for event in that_count(past.events) if ranking in live.rankings_of(event)]
         opened = past.states.get(ranking)
         left = [event for event in counting if event_id(event) not in void]
+        left += [event for event in new.get(player, ()) if ranking in live.rankings_of(event)]
         found.append(_Moved(player, fold_all(live.board, counting, opened), fold_all(live.board, left, opened)))
     return found
 

@@ -53,6 +53,8 @@ class Moderation:
         event_ids: Sequence[str] | None = None,
         build: str | None = None,
         address: str | None = None,
+        match_id: str | None = None,
+        mode: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         revise: bool = False,
@@ -64,11 +66,11 @@ class Moderation:
 
         Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
         `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
-        `report` a void.
+        `report` a void. Of a match, the `mode` "refund" takes its changes back, and "replay" rates later matches again.
         """
         check_reason(reason)
         mark = None if address is None else self._addresses.mark(address)
-        selection = checked_selection(SelectionRequest(player_id, game_id, event_ids, since, until, build, mark))
+        selection = checked_selection(SelectionRequest(player_id, game_id, event_ids, since, until, build, mark, match_id, mode))
         if dry_run:
             return await self._voids.rehearse(board, selection, cursor)
         request = "void", reason, msgspec.to_builtins(selection), revise

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Literal, cast, get_args
 
 import msgspec
 
+from keepscore.domain.ratings.matches import match_of
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player, check_text, moment_of
 from keepscore.domain.verdicts import event_id, that_count
@@ -19,7 +21,7 @@ from keepscore.projection.sequence import events_of
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.pace import Turns
 
-__all__ = ["MAX_EVENTS", "Selection", "SelectionRequest", "checked_selection", "selected_events"]
+__all__ = ["MAX_EVENTS", "Mode", "Selection", "SelectionRequest", "checked_selection", "selected_events"]
 
 #: The most events of one decision, and the most that are named one by one.
 MAX_EVENTS, MAX_NAMED = 100_000, 1000
@@ -27,6 +29,10 @@ MAX_EVENTS, MAX_NAMED = 100_000, 1000
 CHUNK_PLAYERS = 500
 
 _event_id = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
+
+
+#: What becomes of later matches where one is void: they stay, or are rated again.
+Mode = Literal["refund", "replay"]
 
 
 class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -40,6 +46,8 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
     build: str | None = None
     #: The mark of an address.
     address: str | None = None
+    #: Of matches, whether later ones stay as they are (`refund`, as without it), or are rated again (`replay`).
+    mode: Mode | None = None
 
     @property
     def is_of_player(self) -> bool:
@@ -53,7 +61,7 @@ class Selection(msgspec.Struct, frozen=True, omit_defaults=True):
             # What a rating starts from goes only with all of a player's events.
             and (event.kind != "initial" or self.is_of_player)
             and self.player_id in (None, event.player)
-            and self.game_id in (None, event.game_id)
+            and self.game_id in (None, event.game_id, match_of(event))
             and self.build in (None, event.build)
             and self.address in (None, event.address)
             and (self.event_ids is None or f"{event.writer}-{event.n}" in self.event_ids)
@@ -70,17 +78,19 @@ class SelectionRequest(msgspec.Struct):
     until: datetime | str | None = None
     build: str | None = None
     address: str | None = None
+    match_id: str | None = None
+    mode: str | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is asked for."""
-        return all(getattr(self, name) is None for name in self.__struct_fields__)
+        return all(getattr(self, name) is None for name in self.__struct_fields__ if name != "mode")
 
 
 def checked_selection(given: SelectionRequest) -> Selection:
     """Return what a caller has asked for, or raise the error that says what is wrong with it."""
     if given.is_empty:
-        raise InvalidField("nothing says which events to void: give player_id, game_id, event_ids, build, address, from or to")
+        raise InvalidField("nothing says which events to void: give player_id, game_id, match_id, event_ids, build, address, from or to")
     event_ids = given.event_ids
     if event_ids is not None:
         if not 1 <= len(event_ids) <= MAX_NAMED:
@@ -88,18 +98,24 @@ def checked_selection(given: SelectionRequest) -> Selection:
         for text in event_ids:
             if not isinstance(text, str) or not _event_id.fullmatch(text):
                 raise InvalidField(f"event_ids: {str(text)[:40]!r} is not an event: write 'writer-n', as in '217043-12'")
+    if given.mode is not None and given.mode not in get_args(Mode):
+        raise InvalidField(f"mode = {given.mode[:40]!r} is none: allowed are {', '.join(get_args(Mode))}")
+    if None not in (given.game_id, given.match_id):
+        raise InvalidField("game_id and match_id name the same: give one of them")
+    game, game_field = (given.game_id, "game_id") if given.match_id is None else (given.match_id, "match_id")
     start = 0 if given.since is None else moment_of(given.since, "from")
     end = FOREVER_MS if given.until is None else moment_of(given.until, "to")
     if start >= end:
         raise InvalidTime(f"from = {str(given.since)!r} is not before to = {str(given.until)!r}: no event lies between them")
     return Selection(
         None if given.player_id is None else check_player(given.player_id),
-        None if given.game_id is None else check_text("game_id", given.game_id, InvalidField),
+        None if game is None else check_text(game_field, game, InvalidField),
         None if event_ids is None else tuple(dict.fromkeys(event_ids)),
         start,
         end,
         None if given.build is None else check_text("build", given.build, InvalidField),
         given.address,
+        cast("Mode | None", given.mode),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -17,12 +17,13 @@ from keepscore.domain.durations import time_of
 from keepscore.domain.inputs import no_progress
 from keepscore.domain.results.moderation import ScoreAndRank, Void, VoidChange, VoidReport, VoidState
 from keepscore.domain.scoring import Event
-from keepscore.domain.verdicts import event_id, named_event
-from keepscore.errors import EventsDropped, InvalidPage, NothingToUndo, RolledUp, UnknownVoid
+from keepscore.domain.verdicts import event_id, named_event, that_count
+from keepscore.errors import EventsDropped, InvalidPage, NothingToUndo, NotRated, RolledUp, UnknownVoid
 from keepscore.fairplay.additions import record_added, take_back_added
 from keepscore.fairplay.corrections import CorrectionRequest, checked_correction, replacement_for, told_beforehand
 from keepscore.fairplay.effects import closed_windows, expected_changes, open_rankings
-from keepscore.fairplay.recording import record_verdicts
+from keepscore.fairplay.recording import record_differences, record_verdicts
+from keepscore.fairplay.rerating import Replay, replay_without
 from keepscore.fairplay.selection import Selection, selected_events
 from keepscore.lifecycle.archiving import bring_together
 from keepscore.lifecycle.final_windows import check_not_final
@@ -32,6 +33,7 @@ from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.stores import Stores
+from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.marks import Mark, void_added, void_note, void_players
 
 __all__ = ["PAGE_CHANGES", "VoidNote", "Voids"]
@@ -101,14 +103,15 @@ class Voids:
             await self.finish(known)
             return await self.report(void_id, None)
         upto = await bring_together(self._parts, live)
-        events = await selected_events(self._ledger, live, selection, upto)
+        events, rerated = await self._meant(live, selection, upto)
         if not events:
             return VoidReport(None, live.name, False, 0, 0, [], None)
         now = self._clock()
-        closed = closed_windows(live, events, now) if revise else []
+        reached = [*events, *rerated]
+        closed = closed_windows(live, reached, now) if revise else []
         await check_not_final(self._ledger, live, closed)
-        changes = await expected_changes(self._stores, live, events, now)
-        players = list(dict.fromkeys(event.player for event in events))
+        changes = await expected_changes(self._stores, live, events, now, rerated)
+        players = list(dict.fromkeys(event.player for event in reached))
         note = VoidNote(void_id, live.name, live.id, reason, selection, dict(upto), now, "applying", len(events), len(players))
         await self._ledger.audit.note("void", live.name, {"void": void_id, "events": len(events)}, now, reason)
         await self._ledger.marks.put(void_players(void_id), msgspec.json.encode((players, changes)))
@@ -116,7 +119,7 @@ class Voids:
         await self.finish(note)
         for ranking in closed:
             await self._revise(live, RevisionRequest(ranking.window, ranking.window_id, reason))
-        told = await self._told(live, events, changes)
+        told = await self._told(live, reached, changes)
         await self._ledger.marks.put(void_players(void_id), msgspec.json.encode((players, told)))
         report = _page(note, told, 0)
         report.revised = [f"{ranking.window} {ranking.window_id}" for ranking in closed]
@@ -126,10 +129,18 @@ class Voids:
         """Return what a void would change, and record nothing."""
         live = self._board(board)
         upto = await bring_together(self._parts, live)
-        events = await selected_events(self._ledger, live, selection, upto)
-        changes = await expected_changes(self._stores, live, events, self._clock())
-        first, players = _place(cursor), len({event.player for event in events})
+        events, rerated = await self._meant(live, selection, upto)
+        changes = await expected_changes(self._stores, live, events, self._clock(), rerated)
+        first, players = _place(cursor), len({event.player for event in (*events, *rerated)})
         return VoidReport(None, live.name, True, len(events), players, *_slice(changes, first))
+
+    async def _meant(self, live: LiveBoard, selection: Selection, upto: Mapping[int, int]) -> Replay:
+        """Return the events that no longer count, and what becomes of matches that are rated again."""
+        if selection.mode is not None and live.board.rating is None:
+            raise NotRated(f"mode = {selection.mode!r} cannot be used: board {live.name!r} has no rating, and so no matches")
+        if selection.mode == "replay":
+            return await replay_without(self._ledger, live, selection, upto)
+        return Replay(await selected_events(self._ledger, live, selection, upto), [])
 
     async def correct(self, board: str, wanted: CorrectionRequest, key: str | None) -> VoidReport:
         """Set a player's score in some windows; return once it is ranked. Where nothing would change, nothing is recorded."""
@@ -186,8 +197,9 @@ class Voids:
             return
         live = self._board_of(note)
         if note.state == "applying":
-            events = await selected_events(self._ledger, live, note.selection, note.upto)
+            events, rerated = await self._meant(live, note.selection, note.upto)
             await self._record(live, "void", note.void_id, events)
+            await record_differences(self._parts, live, note.void_id, rerated)
             if note.added:
                 text = await self._ledger.marks.get(void_added(note.void_id))
                 await record_added(self._parts, live, note.void_id, msgspec.json.decode(text or b"[]", type=list[Event]))
@@ -195,7 +207,8 @@ class Voids:
         else:
             if note.added and note.selection.player_id is not None:
                 await take_back_added(self._parts, live, note.void_id, note.selection.player_id)
-            await self._record(live, "restore", note.void_id, await self._standing(live, note.void_id))
+            await self._record(live, "restore", note.void_id, await self._restorable(live, note.void_id))
+            await self._record(live, "void", f"{note.void_id}:undo", await self._differences(live, note.void_id))
             note.state, note.undone_at = "undone", self._clock()
         if live.board.is_partial:
             # How many players are not kept is counted, not looked up.
@@ -227,6 +240,30 @@ class Voids:
                 void = {named_event(event) for event in own if event.kind == "void"}
                 void -= {named_event(event) for event in own if event.kind == "restore"}
                 found += [event for event in past.events if event_id(event) in void]
+        return found
+
+    async def _restorable(self, live: LiveBoard, void_id: str) -> list[Event]:
+        """Return the same without what ratings started from where the players have started over since."""
+        found = await self._standing(live, void_id)
+        if live.board.rating is None:
+            return found
+        players = list(dict.fromkeys(event.player for event in found if event.kind == "initial"))
+        started: set[tuple[Ranking, str]] = set()
+        for first in range(0, len(players), CHUNK_PLAYERS):
+            for player, past in (await pasts_of(self._ledger, live, players[first : first + CHUNK_PLAYERS])).items():
+                own = [event for event in that_count(past.events) if event.kind == "initial"]
+                started |= {(ranking, player) for event in own for ranking in live.rankings_of(event)}
+        return [e for e in found if e.kind != "initial" or started.isdisjoint((ranking, e.player) for ranking in live.rankings_of(e))]
+
+    async def _differences(self, live: LiveBoard, void_id: str) -> list[Event]:
+        """Return what a void has made of other matches, where it was not taken back yet."""
+        if live.board.rating is None:
+            return []
+        players, _ = await self._kept(void_id)
+        found: list[Event] = []
+        for first in range(0, len(players), CHUNK_PLAYERS):
+            for past in (await pasts_of(self._ledger, live, players[first : first + CHUNK_PLAYERS])).values():
+                found += [event for event in that_count(past.events) if event.kind == "rerate" and event.game_id == void_id]
         return found
 
     async def _check_kept(self, live: LiveBoard, note: VoidNote) -> None:

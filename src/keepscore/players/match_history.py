@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from keepscore.domain.durations import time_of
-from keepscore.domain.ratings.matches import MATCH_KINDS
+from keepscore.domain.ratings.matches import MATCH_KINDS, match_of
 from keepscore.domain.results.matches import HeadToHead, PlayedMatch, PlayerMatches, PlayerRatings, RatingPoint
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player
@@ -60,13 +61,16 @@ class MatchHistory:
         past = await player_past(self._ledger, live, check_player(player))
         rating = {ranking: state.score for ranking, state in past.states.items()}
         points: list[RatingPoint] = []
-        for event in _in_order(event for event in that_count(past.events)):
+        counting = that_count(past.events)
+        again = _rated_again(counting)
+        for event in _in_order(event for event in counting if event.kind != "rerate"):
+            change = event.amount + again[match_of(event)]
             for ranking in live.rankings_of(event):
-                rating[ranking] = rating.get(ranking, 0) + event.amount
+                rating[ranking] = rating.get(ranking, 0) + change
             first = _first(live, event)
             if event.kind == "match" and first is not None:
                 shown = live.board.shown
-                points.append(RatingPoint(time_of(event.at), event.game_id or "", shown(rating[first]), shown(event.amount)))
+                points.append(RatingPoint(time_of(event.at), event.game_id or "", shown(rating[first]), shown(change)))
         peak = max(points, key=lambda point: point.rating, default=None)
         return PlayerRatings(live.name, player, len(points), peak, points[::-1][:limit])
 
@@ -80,6 +84,15 @@ class MatchHistory:
         counting = {event_id(event) for event in that_count(past.events)}
         own = [event for event in past.events if event.kind == "match" and opponent in (None, *_note(event)["against"])]
         return live, [(event, event_id(event) not in counting) for event in _in_order(own)[::-1]]
+
+
+def _rated_again(counting: Iterable[Event]) -> Counter[str | None]:
+    """Return what was added to a player's changes, by match, when matches were rated again."""
+    found: Counter[str | None] = Counter()
+    for event in counting:
+        if event.kind == "rerate":
+            found[match_of(event)] += event.amount
+    return found
 
 
 def _in_order(events: Any) -> list[Event]:

@@ -37,7 +37,7 @@ HOUR_MS = 3_600_000
 _NONE: Mapping[str, int] = {}
 _NOT_EARLY: Mapping[tuple[str, str], int] = {}
 #: What events are to an engine: what an amount has made of the best score is a score, and a change of a rating is an amount.
-_TO_ENGINES = {"raise": "score", "match": "increment", "initial": "increment", **dict.fromkeys(VERDICTS, "restate")}
+_TO_ENGINES = {"raise": "score", **dict.fromkeys(("match", "initial", "rerate"), "increment"), **dict.fromkeys(VERDICTS, "restate")}
 
 
 class Given(Protocol):

@@ -36,6 +36,8 @@ class Moderation:
         event_ids: Sequence[str] | None = None,
         build: str | None = None,
         address: str | None = None,
+        match_id: str | None = None,
+        mode: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         revise: bool = False,
@@ -47,7 +49,7 @@ class Moderation:
 
         Rankings of open windows are restated before this returns. Closed windows stay as they are, unless you `revise` them. A
         `dry_run` records nothing, and says what would change. An answer has up to 1,000 changes: `cursor` continues a dry run,
-        `report` a void.
+        `report` a void. Of a match, the `mode` "refund" takes its changes back, and "replay" rates later matches again.
         """
         return self._leaderboards._run(
             self._leaderboards._async.moderation.void(
@@ -58,6 +60,8 @@ class Moderation:
                 event_ids=event_ids,
                 build=build,
                 address=address,
+                match_id=match_id,
+                mode=mode,
                 since=since,
                 until=until,
                 revise=revise,

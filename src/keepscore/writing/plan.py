@@ -271,7 +271,8 @@ class Planner:
         """Return a submission whose board was redefined while it waited, as the new definition takes it."""
         if live.id != submission.live.id:
             raise UnknownBoard(f"board {live.name!r} was deleted and defined again in the meantime: send it again")
-        if live.board.rating is not None and submission.match is None and submission.opening is None:
+        is_decided = submission.kind in VERDICTS or submission.is_decided
+        if live.board.rating is not None and submission.match is None and submission.opening is None and not is_decided:
             raise TakesMatches(f"board {live.name!r} takes matches now, and no scores")
         if submission.kind == "increment" and not live.board.takes_increments:
             raise NotIncrementable(f"board {live.name!r} no longer takes increments: its operator is now {live.board.operator!r}")

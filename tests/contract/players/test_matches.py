@@ -307,3 +307,96 @@ async def test_a_removed_player_starts_over(place):
         receipt = await lb.matches.record("duels", "ada", "cy", 1)
         assert receipt.players[0].rating == 1016
         assert await differences(lb) == []
+
+
+class Replayed:
+    """What was played, and what ratings are if some of it had not been, from the start."""
+
+    def __init__(self):
+        self.played = []
+
+    def ratings(self, void=()):
+        oracle = Oracle()
+        for match_id, a, b, result in self.played:
+            if match_id in void:
+                # Whoever has played stays, with the rating of the start.
+                oracle.points.setdefault(a, 1000)
+                oracle.points.setdefault(b, 1000)
+            else:
+                oracle.match(a, b, result)
+        return oracle.shown()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_replay_rates_everybody_whom_it_reaches_again(place, seed):
+    dice, clock, history = random.Random(seed), Clock(NOON), Replayed()
+    async with leaderboards(*place, [Board("duels", rating=ELO, windows=["all_time", "daily"])], clock) as lb:
+        voids = {}
+        for n in range(50):
+            clock.now += dice.randrange(1, MINUTE)
+            if n % 10 == 9:
+                match_id = dice.choice(history.played)[0]
+                if match_id not in voids:
+                    expected = history.ratings({*voids, match_id})
+                    before = await ratings(lb, "duels")
+                    tried = await lb.moderation.void("duels", "a bug", match_id=match_id, mode="replay", dry_run=True)
+                    assert await ratings(lb, "duels") == before
+                    changes = {c.player_id: (c.before.score, c.after.score) for c in tried.changes if c.window == "all_time"}
+                    assert changes == {p: (before[p], expected[p]) for p in before if before[p] != expected[p]}
+                    done = await lb.moderation.void("duels", "a bug", match_id=match_id, mode="replay")
+                    assert done.changes == tried.changes
+                    voids[match_id] = done.void_id
+                    assert await ratings(lb, "duels") == expected
+            if n == 45 and voids:
+                # Only the last one can be taken back without those that built on it.
+                match_id, void_id = voids.popitem()
+                await lb.moderation.undo(void_id, "no bug")
+            a, b = dice.sample([f"p{n}" for n in range(7)], 2)
+            history.played.append((f"m{n}", a, b, dice.choice([1, 0.5, 0])))
+            await lb.matches.record("duels", a, b, history.played[-1][3], match_id=f"m{n}")
+        assert sum((await ratings(lb, "duels")).values()) == 1000 * len(await ratings(lb, "duels"))
+        found = await ratings(lb, "duels")
+        assert await differences(lb) == []
+        await lb.admin.rebuild("duels")
+        assert await ratings(lb, "duels") == found
+        for player in found:
+            assert (await lb.matches.ratings("duels", player)).points[0].rating == found[player]
+
+
+async def test_a_replay_is_undone(place):
+    clock = Clock(NOON)
+    async with leaderboards(*place, [DUELS], clock) as lb:
+        for n in range(20):
+            await lb.matches.record("duels", f"p{n % 5}", f"p{(n * 3 + 1) % 5}" if n % 5 != (n * 3 + 1) % 5 else "x", 1, match_id=f"m{n}")
+        before = await ratings(lb, "duels")
+        done = await lb.moderation.void("duels", "a bug", match_id="m0", mode="replay")
+        assert done.changes
+        assert await ratings(lb, "duels") != before
+        await lb.moderation.undo(done.void_id, "no bug")
+        assert await ratings(lb, "duels") == before
+        assert await differences(lb) == []
+        refund = await lb.moderation.void("duels", "a bug", match_id="m0", mode="refund")
+        assert {change.player_id for change in refund.changes} == {"p0", "p1"}
+        assert refund.events == 2
+
+
+async def test_modes_that_cannot_be_used(tmp_path):
+    async with leaderboards(f"sqlite:///{tmp_path / 'scores.db'}", boards=[DUELS, Board("scores")]) as lb:
+        await lb.submit("scores", "ada", 5, game_id="g")
+        await lb.matches.record("duels", "ada", "bo", 1, match_id="m")
+        with pytest.raises(NotRated):
+            await lb.moderation.void("scores", "a bug", game_id="g", mode="refund")
+        for fields in ({"mode": "undo", "match_id": "m"}, {"mode": "replay"}, {"match_id": "m", "game_id": "m"}, {"match_id": ""}):
+            with pytest.raises(InvalidField):
+                await lb.moderation.void("duels", "a bug", **fields)
+        assert (await lb.moderation.void("duels", "a bug", match_id="n", mode="replay")).void_id is None
+
+
+async def test_the_undo_of_a_removal_does_not_start_twice(place):
+    async with leaderboards(*place, [DUELS]) as lb:
+        await lb.matches.record("duels", "ada", "bo", 1)
+        removed = await lb.moderation.remove("duels", "ada", "a bot")
+        await lb.matches.record("duels", "ada", "cy", 1)
+        await lb.moderation.undo(removed.void_id, "no bot")
+        assert (await ratings(lb, "duels"))["ada"] == 1000 + 16 + 16
+        assert await differences(lb) == []

@@ -13,9 +13,10 @@ import msgspec
 
 from keepscore.domain.boards import Board
 from keepscore.domain.ratings import elo
+from keepscore.domain.scoring import Event
 from keepscore.errors import InvalidField, InvalidPlayer
 
-__all__ = ["MATCH_KINDS", "Before", "Match", "RatedPlayer", "duel", "rated"]
+__all__ = ["MATCH_KINDS", "Before", "Match", "RatedPlayer", "duel", "match_of", "match_of_events", "rated"]
 
 #: The kinds of events that a match becomes: a player's change, and what the player starts from in windows where it is the first one.
 MATCH_KINDS = ("match", "initial")
@@ -72,6 +73,21 @@ def duel(match_id: str, a: str, b: str, result: object) -> Match:
         shown = str(result)[:40]
         raise InvalidField(f"result = {shown} is no result: write 1 where a won, 0.5 for a draw, or 0 where b won")
     return Match(match_id, ((a,), (b,)), _PLACES[float(result)])
+
+
+def match_of(event: Event) -> str | None:
+    """Return the match that an event belongs to, if any."""
+    if event.kind == "match":
+        return event.game_id
+    note: Any = event.metadata
+    return str(note["match"]) if event.kind == "rerate" else None
+
+
+def match_of_events(events: Sequence[Event]) -> Match:
+    """Return a match that is recorded, from the changes of its players."""
+    a, b = sorted(events, key=lambda event: event.n)
+    note: Any = a.metadata
+    return duel(a.game_id or "", a.player, b.player, note["result"])
 
 
 def rated(board: Board, match: Match, before: Mapping[str, Before]) -> list[RatedPlayer]:

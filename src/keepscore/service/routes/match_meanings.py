@@ -10,6 +10,9 @@ MATCH_MEANINGS = {
     "MatchBody.result": "1 if `a` won, 0.5 for a draw, 0 if `b` won.",
     "PlayedMatch.result": "1 for a win, 0.5 for a draw, 0 for a loss.",
     "match_id": "The match's id, which counts once. Default: a new one.",
+    "VoidBody.match_id": "The match whose changes no longer count.",
+    "mode": "On a board with a rating: `refund` takes the changes back; `replay` also rates the later matches again of everybody whom "
+    "that reaches.",
     "rating": "The rating afterwards.",
     "change": "What the match, or all of them, changed.",
     "against": "The other players.",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 import msgspec
 
 from keepscore.domain.results.moderation import Void, VoidList, VoidReport
+from keepscore.fairplay.selection import Mode
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers
@@ -19,6 +20,10 @@ __all__ = ["ModerationRoutes", "Reason"]
 Reason = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 1000})]
 
 
+#: What becomes of later matches.
+VoidMode = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(get_args(Mode))})]
+
+
 class VoidBody(msgspec.Struct, forbid_unknown_fields=True):
     """Which events no longer count, and why."""
 
@@ -28,6 +33,8 @@ class VoidBody(msgspec.Struct, forbid_unknown_fields=True):
     game_id: TextField | None = None
     build: TextField | None = None
     address: str | None = None
+    match_id: TextField | None = None
+    mode: VoidMode | None = None
     event_ids: list[str] | None = None
     since: Time | None = msgspec.field(default=None, name="from")
     until: Time | None = msgspec.field(default=None, name="to")
@@ -156,6 +163,8 @@ class ModerationRoutes:
             event_ids=body.event_ids,
             build=body.build,
             address=body.address,
+            match_id=body.match_id,
+            mode=body.mode,
             since=body.since,
             until=body.until,
             revise=body.revise,
