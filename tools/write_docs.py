@@ -27,6 +27,7 @@ SECTIONS = {
     "inactivity": "[Inactivity](#inactivity)",
     "rollup": "[Roll-ups](#roll-ups)",
     "rating": "[Matches](matches.md)",
+    "tiers": "[Tiers](tiers.md)",
     "rules": "[Rules](rules.md)",
     "prize": "[Prizes](prizes.md)",
     "resets": "[Resets](#resets)",

@@ -23,6 +23,7 @@ __all__ = [
     "RULE_FIELDS",
     "SEGMENT_PATTERN",
     "TABLES",
+    "TIER_FIELDS",
     "TYPES",
     "WINDOW_FIELDS",
     "Consistency",
@@ -74,6 +75,7 @@ BOUNDS = {
     "Window.archive": FieldBounds(0, 100_000_000),
     "Rollup.of": FieldBounds(1, 16),
     "Rating.k": FieldBounds(1, 16),
+    "Board.tiers": FieldBounds(0, 16),
     "Rules.require": FieldBounds(0, 1),
     "Rules.builds": FieldBounds(0, 64),
     "Prize.winners": FieldBounds(1, 1_000_000),
@@ -139,6 +141,8 @@ FIELDS: dict[str, str] = {
     "rollup": "the boards that this one is made from, such as `{of = ['daily'], window = 'daily', into = 'weekly', aggregate = 'sum'}`",
     "rating": "how matches change the ratings that the board ranks, such as `{system = 'elo', k = 32, initial = 1000}`; such a board takes "
     "matches and no scores, and its operator is `sum`",
+    "tiers": "labels for players, the best first, such as `[{name = 'gold', top = '1%'}, {name = 'silver', top = '10%'}, "
+    "{name = 'bronze'}]`",
     "rules": "what submissions must keep to, or they are refused or put in quarantine, such as `{max_submissions = {daily = 10}}`",
     "prize": "what there is to win in each window, on a `strong` board, such as `{winners = 100, review = '48h', rewards = [{ranks = '1', "
     "give = 'gold'}]}`",
@@ -213,6 +217,14 @@ RATING_FIELDS: dict[str, str] = {
     "initial": "the rating that a player starts from in each window",
 }
 
+#: What each field of a tier means.
+TIER_FIELDS: dict[str, str] = {
+    "name": "the label",
+    "top": "who gets it: the first players, a share such as `'1%'`, or a number such as `100`",
+    "rank": "the same as a number in `top`: the last rank that gets it",
+    "score": "who gets it: players with this score or a better one",
+}
+
 #: What each field of a step of K means.
 K_FIELDS: dict[str, str] = {
     "k": "the K of these players, more than 0",
@@ -244,6 +256,7 @@ TABLES = {
     "Rollup": ROLLUP_FIELDS,
     "Rules": RULE_FIELDS,
     "Rating": RATING_FIELDS,
+    "Tier": TIER_FIELDS,
     "KStep": K_FIELDS,
     "Prize": PRIZE_FIELDS,
     "Reward": REWARD_FIELDS,

@@ -32,6 +32,7 @@ from keepscore.domain.prizes import Prize, prize_from
 from keepscore.domain.ratings.definition import Rating, rating_from
 from keepscore.domain.rollups import Rollup, rollup_from
 from keepscore.domain.rules import Rules, rules_from
+from keepscore.domain.tiers import tiers_from
 from keepscore.errors import InvalidBoard
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ def check_board(board: Board) -> None:
         _check_rollup(board)
     if board.rating is not None:
         _check_rating(board)
+    if board.tiers:
+        force_setattr(board, "tiers", checked(board, "tiers", board.tiers, partial(tiers_from, board.order)))
+        for tier in board.tiers:
+            board.bound("tiers", tier.score or 0)
+    elif not isinstance(board.tiers, list):
+        raise wrong(board, "tiers", board.tiers, "give a list of tiers")
     if board.inactivity is not None:
         _check_inactivity(board)
     if board.rules is not None:

@@ -40,6 +40,7 @@ from keepscore.domain.prizes import Prize, RewardRanges, reward_ranges
 from keepscore.domain.ratings.definition import Rating
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import RuleLimits, Rules, limits_of
+from keepscore.domain.tiers import Tier
 from keepscore.errors import InvalidBoard, InvalidScore
 
 __all__ = [
@@ -115,6 +116,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     inactivity: Inactivity | None = None
     rollup: Rollup | None = None
     rating: Rating | None = None
+    tiers: list[Tier] = []
     rules: Rules | None = None
     prize: Prize | None = None
     resets: list[str] = []

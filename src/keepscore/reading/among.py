@@ -8,6 +8,7 @@ from typing import NamedTuple
 from keepscore.domain.friends import MAX_FRIENDS
 from keepscore.domain.ordering import FIRST, KeyCodec, Place, Row, number_rows, percentile
 from keepscore.domain.results.friends import BoardView, FriendsBoard, FriendStanding, OwnStanding, WindowView
+from keepscore.domain.tiers import TierCuts
 from keepscore.domain.values import check_player
 from keepscore.errors import InvalidField
 from keepscore.projection.live_boards import LiveBoard
@@ -92,6 +93,8 @@ class Among:
             if place.error is not None:
                 check_estimated(view.rank)
                 standing.approximate, standing.error = True, place.error
+            if view.live.board.tiers:
+                standing.tier = TierCuts(view.live.board, place.total).name(place.unique, standing.score)
         return standings
 
     def _views(self, board: str, request: ViewRequest) -> list[View]:
@@ -159,6 +162,8 @@ class Among:
         if place.error is not None:
             check_estimated(view.rank)
             standing.approximate, standing.error = True, place.error
+        if view.live.board.tiers:
+            standing.tier = TierCuts(view.live.board, place.total).name(place.unique, standing.score)
         return standing
 
 

@@ -16,6 +16,7 @@ from keepscore.domain.ordered_fold import OrderedFold
 from keepscore.domain.ordering import KeyCodec, Ranks, Row, number_rows
 from keepscore.domain.results.standings import Standing, Top
 from keepscore.domain.scoring import Event, State, amount_of, cut, fold_all, fold_for
+from keepscore.domain.tiers import TierCuts
 from keepscore.domain.values import moment_of
 from keepscore.domain.verdicts import VERDICTS, that_count
 from keepscore.domain.windows import Span, span_at
@@ -71,6 +72,10 @@ class AsOf:
             Standing(number, player, None, shown(score), time_of(since), 0)
             for number, (player, score, since) in zip(number_rows(numbering, Ranks(1, 1, 1), rows), rows, strict=True)
         ]
+        if live.board.tiers:
+            cuts = TierCuts(live.board, len(states))
+            for unique, standing in enumerate(standings, 1):
+                standing.tier = cuts.name(unique, standing.score)
         standings = await self._labels.shown(standings, None)
         return Top(live.name, ranking.window, ranking.window_id, ranking.segment or None, len(states), time_of(moment), standings, None)
 

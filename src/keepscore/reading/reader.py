@@ -31,6 +31,7 @@ from keepscore.reading.movement import Movement
 from keepscore.reading.positions import shown_position
 from keepscore.reading.present import EngineCare, Present
 from keepscore.reading.score_range import ALL_SCORES, ShownScores, WantedPage, range_of, range_page
+from keepscore.reading.tiers import RankedList, put_tiers
 from keepscore.reading.versions import Versions
 from keepscore.reading.view import MAX_OFFSET, MAX_RANK, View, check_estimated, check_limit, check_within, not_ranked, rank_kind, since_of
 from keepscore.reading.visibility import Labels, put_card
@@ -177,7 +178,7 @@ class Reader:
     def player_now(self, view: View, player: str) -> PlayerPlace | None:
         """Return where a player stands, if that can be told without waiting for anything: the hottest read. O(log N)."""
         instant = self._engine.instant
-        if view.ended or not self.present.is_complete or instant is None or view.live.board.is_partial:
+        if view.ended or not self.present.is_complete or instant is None or view.live.board.is_partial or view.live.board.tiers:
             return None
         card = self.cards.known(player)
         if card is None or (card.visibility != "public" and player != view.viewer):
@@ -206,6 +207,8 @@ class Reader:
         near = await self._near(source, view, place.unique, around) if around and place is not None else []
         answer = self._placed(source, view, player, place)
         answer.around = near
+        if view.live.board.tiers and place is not None:
+            await self._put_tiers(source, view, [answer], [place.unique], place.total)
         return answer
 
     def _placed(self, source: Rankings, view: View, player: str, place: Place | None) -> PlayerPlace:
@@ -279,6 +282,8 @@ class Reader:
         if view.live.board.movement is not None:
             await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
         total = found[0][0].total if found else page.total
+        if view.live.board.tiers:
+            await self._put_tiers(source, view, standings, [place.unique for place, _ in found], total)
         return Lookup(*view.labels, total, standings, missing, position=shown_position(page.position))
 
     async def count(self, view: View, low: Decimal | int | None = None, high: Decimal | int | None = None) -> Count:
@@ -355,7 +360,16 @@ class Reader:
         ]
         if view.live.board.movement is not None:
             await self._movement.tell(view.live, view.ranking, view.rank, view.ended, standings)
+        if view.live.board.tiers:
+            unique = range(page.first.unique, page.first.unique + len(standings))
+            await self._put_tiers(source, view, standings, unique, page.total)
         return standings
+
+    async def _put_tiers(
+        self, source: Rankings, view: View, standings: Sequence[Standing | PlayerPlace], unique: Sequence[int], total: int
+    ) -> None:
+        shown = self.shown(source, view.live)
+        await put_tiers(source, RankedList(view.live.board, view.ranking, standings, unique, total, shown))
 
     def shown(self, source: Rankings, live: LiveBoard) -> Callable[[int], Score]:
         return live.board.shown if source.is_final else live.shown_at(self._clock())

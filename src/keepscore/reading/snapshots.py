@@ -11,6 +11,7 @@ from keepscore.errors import InvalidPage, UnknownSnapshot, UnknownWindow
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.reading.archive import Past
 from keepscore.reading.cursors import Cursors
+from keepscore.reading.tiers import RankedList, put_tiers
 from keepscore.reading.view import MAX_OFFSET, check_limit, check_within, rank_kind, since_of
 from keepscore.reading.visibility import Labels
 from keepscore.storage.engines.base import Ranking
@@ -80,6 +81,9 @@ async def snapshot_page(
         Standing(rank, row.player, None, live.board.shown(row.score), since_of(row.since), 0)
         for rank, row in zip(ranks, page.rows, strict=True)
     ]
+    if live.board.tiers:
+        unique = range(page.first.unique, page.first.unique + len(standings))
+        await put_tiers(past, RankedList(live.board, ranking, standings, unique, archive.players, live.board.shown))
     standings = await labels.shown(standings, None)
     more = page.rows and page.first.unique - 1 + len(page.rows) < archive.kept
     info = _info(archive)

@@ -43,6 +43,7 @@ def test_a_name_is_all_that_a_board_needs():
         "inactivity": None,
         "rollup": None,
         "rating": None,
+        "tiers": [],
         "rules": None,
         "prize": None,
         "resets": [],

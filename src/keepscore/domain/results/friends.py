@@ -32,6 +32,8 @@ class FriendStanding(Result, gc=False):
     is_current_player: bool
     #: The player's picture, where the profile has one.
     avatar_url: str | UnsetType = UNSET
+    #: Only on a board with `tiers`: the player's tier among all players.
+    tier: str | UnsetType | None = UNSET
     #: True where the engine does not keep the player (`keep_top`): the global rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
@@ -71,6 +73,8 @@ class OwnStanding(Result, gc=False):
     percentile: float
     #: The player's picture, where the profile has one.
     avatar_url: str | UnsetType = UNSET
+    #: Only on a board with `tiers`: the player's.
+    tier: str | UnsetType | None = UNSET
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET

@@ -51,6 +51,7 @@ __all__ = [
     "KeeperRun",
     "KeeperStatus",
     "Lookup",
+    "NextTier",
     "PastPlace",
     "PlayerEvents",
     "PlayerHistory",
@@ -156,6 +157,13 @@ class BatchReceipt(Result):
     quarantined: int | UnsetType = UNSET
 
 
+class NextTier(Result, gc=False):
+    """The tier above a player's, and the score that takes the player there now; null: that is not known."""
+
+    name: str
+    score: Score | None
+
+
 class Standing(Result, gc=False):
     """One player of a ranking."""
 
@@ -170,6 +178,9 @@ class Standing(Result, gc=False):
     new: bool | UnsetType = UNSET
     #: The player's picture, where the profile has one.
     avatar_url: str | UnsetType = UNSET
+    #: Only on a board with `tiers`: the player's, and the one above it.
+    tier: str | UnsetType | None = UNSET
+    next_tier: NextTier | UnsetType = UNSET
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
@@ -238,6 +249,9 @@ class PlayerPlace(Result, gc=False):
     around: list[Standing]
     #: The player's picture, where the profile has one.
     avatar_url: str | UnsetType = UNSET
+    #: Only on a board with `tiers`: the player's, and the one above it.
+    tier: str | UnsetType | None = UNSET
+    next_tier: NextTier | UnsetType = UNSET
     #: True where scores that came after `as_of` may be missing: the engine is away, or takes none.
     stale: bool | UnsetType = UNSET
     #: True where the window is closed, and these are its final standings, archived at the moment `as_of`.

@@ -13,6 +13,10 @@ MATCH_MEANINGS = {
     "VoidBody.match_id": "The match whose changes no longer count.",
     "mode": "On a board with a rating: `refund` takes the changes back; `replay` also rates the later matches again of everybody whom "
     "that reaches.",
+    "tier": "Only on a board with `tiers`: the player's tier; null: none.",
+    "next_tier": "Only on a board with `tiers`: the tier above, and the score that takes the player there now.",
+    "NextTier.name": "The tier.",
+    "NextTier.score": "The score needed now; null: not known.",
     "rating": "The rating afterwards.",
     "change": "What the match, or all of them, changed.",
     "against": "The other players.",
