@@ -16,6 +16,9 @@ from keepscore.writing.ledger_watch import LedgerWatch
 
 __all__ = ["EngineChecks"]
 
+#: How often a board whose matches wait is tried to be held.
+RATED_TRIES = 3
+
 log = logging.getLogger(__name__)
 
 
@@ -101,11 +104,15 @@ class EngineChecks:
         One whose engine does not answer is not held, and the ledger is asked for its scores.
         """
         held: dict[int, str] = {}
+        rated = {one.live.id for request in requests for _, one in request.submissions if one.match is not None}
         for board in sorted(self.needed(requests)):
-            try:
-                held[board] = await self._engine.locks.hold(board)
-            except EngineUnavailable as exc:
-                log.debug("a board is not held: %s", exc)
+            # A match is refused where its board is not held: a server that is only slow gets another chance.
+            for _ in range(RATED_TRIES if board in rated else 1):
+                try:
+                    held[board] = await self._engine.locks.hold(board)
+                    break
+                except EngineUnavailable as exc:
+                    log.debug("a board is not held: %s", exc)
         return held
 
     def refuse_unheld(self, requests: list[PendingRequest], held: Collection[int]) -> list[PendingRequest]:
