@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from keepscore.domain.ratings.matches import Before, match_of, match_of_events, rated
+from keepscore.domain.ratings.matches import Before, is_carried_over, match_of, match_of_events, rated
 from keepscore.domain.scoring import Event
 from keepscore.domain.verdicts import that_count
 from keepscore.errors import EventsDropped, InvalidField
@@ -68,7 +68,7 @@ async def replay_without(ledger: Ledger, live: LiveBoard, selection: Selection, 
     earlier: Counter[tuple[str, str]] = Counter()
     for event in counting:
         match_id = match_of(event) or ""
-        if event.kind == "match":
+        if event.kind == "match" and not is_carried_over(event):
             groups[match_id].append(event)
         elif event.kind == "rerate":
             earlier[match_id, event.player] += event.amount
@@ -82,7 +82,7 @@ async def replay_without(ledger: Ledger, live: LiveBoard, selection: Selection, 
             if selection.has(event):
                 replay.void.append(event)
             continue
-        if event.kind != "match":
+        if event.kind != "match" or is_carried_over(event):
             if selection.has(event):
                 replay.void.append(event)
             else:

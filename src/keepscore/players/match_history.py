@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from keepscore.domain.durations import time_of
-from keepscore.domain.ratings.matches import MATCH_KINDS, match_of
+from keepscore.domain.ratings.matches import MATCH_KINDS, match_of, note_of
 from keepscore.domain.results.matches import HeadToHead, PlayedMatch, PlayerMatches, PlayerRatings, RatingPoint
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player
@@ -48,7 +48,7 @@ class MatchHistory:
             raise InvalidPlayer(f"player {player!r} has no matches against themselves: name another player")
         live, found = await self._matches(board, player, opponent)
         counting = [event for event, void in found if not void]
-        results = [_note(event)["result"] for event in counting]
+        results = [note_of(event)["result"] for event in counting]
         change = live.board.shown(sum(event.amount for event in counting))
         outcomes = results.count(1.0), results.count(0.5), results.count(0.0)
         last = [_played(live, event, False) for event in counting[:LAST_MATCHES]]
@@ -82,7 +82,7 @@ class MatchHistory:
             check_player(opponent)
         past = await player_past(self._ledger, live, player)
         counting = {event_id(event) for event in that_count(past.events)}
-        own = [event for event in past.events if event.kind == "match" and opponent in (None, *_note(event)["against"])]
+        own = [event for event in past.events if event.kind == "match" and opponent in (None, *note_of(event)["against"])]
         return live, [(event, event_id(event) not in counting) for event in _in_order(own)[::-1]]
 
 
@@ -105,13 +105,8 @@ def _first(live: LiveBoard, event: Event) -> Ranking | None:
     return rankings[0] if rankings else None
 
 
-def _note(event: Event) -> dict[str, Any]:
-    found: Any = event.metadata
-    return dict(found)
-
-
 def _played(live: LiveBoard, event: Event, void: bool) -> PlayedMatch:
-    note, shown = _note(event), live.board.shown
+    note, shown = note_of(event), live.board.shown
     told = (event.game_id or "", time_of(event.at), list(note["against"]), note["result"])
     return PlayedMatch(*told, shown(note["before"] + event.amount), shown(event.amount), void)
 

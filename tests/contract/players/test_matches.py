@@ -400,3 +400,15 @@ async def test_the_undo_of_a_removal_does_not_start_twice(place):
         await lb.moderation.undo(removed.void_id, "no bot")
         assert (await ratings(lb, "duels"))["ada"] == 1000 + 16 + 16
         assert await differences(lb) == []
+
+
+async def test_matches_of_a_merged_guest(place):
+    async with leaderboards(*place, [DUELS]) as lb:
+        await lb.matches.record("duels", "guest", "bo", 1, match_id="m")
+        await lb.matches.record("duels", "ada", "bo", 1, match_id="n")
+        await lb.moderation.merge("guest", "ada", "the same player")
+        found = await lb.matches.of_player("duels", "ada")
+        assert {one.match_id for one in found.matches} == {"m", "n"}
+        assert (await lb.matches.head_to_head("duels", "ada", "bo")).wins == 2
+        tried = await lb.moderation.void("duels", "a bug", match_id="m", mode="replay", dry_run=True)
+        assert {change.player_id for change in tried.changes} >= {"ada", "bo"}

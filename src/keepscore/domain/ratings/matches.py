@@ -16,7 +16,7 @@ from keepscore.domain.ratings import elo
 from keepscore.domain.scoring import Event
 from keepscore.errors import InvalidField, InvalidPlayer
 
-__all__ = ["MATCH_KINDS", "Before", "Match", "RatedPlayer", "duel", "match_of", "match_of_events", "rated"]
+__all__ = ["MATCH_KINDS", "Before", "Match", "RatedPlayer", "duel", "is_carried_over", "match_of", "match_of_events", "note_of", "rated"]
 
 #: The kinds of events that a match becomes: a player's change, and what the player starts from in windows where it is the first one.
 MATCH_KINDS = ("match", "initial")
@@ -79,15 +79,24 @@ def match_of(event: Event) -> str | None:
     """Return the match that an event belongs to, if any."""
     if event.kind == "match":
         return event.game_id
-    note: Any = event.metadata
-    return str(note["match"]) if event.kind == "rerate" else None
+    return str(note_of(event)["match"]) if event.kind == "rerate" else None
+
+
+def is_carried_over(event: Event) -> bool:
+    """Return whether an event of a match is a copy, from another account of its player."""
+    return isinstance(event.metadata, dict) and "decision" in event.metadata
+
+
+def note_of(event: Event) -> dict[str, Any]:
+    """Return what is recorded with an event of a match."""
+    found: Any = event.metadata
+    return dict(found["metadata"] if is_carried_over(event) else found)
 
 
 def match_of_events(events: Sequence[Event]) -> Match:
     """Return a match that is recorded, from the changes of its players."""
     a, b = sorted(events, key=lambda event: event.n)
-    note: Any = a.metadata
-    return duel(a.game_id or "", a.player, b.player, note["result"])
+    return duel(a.game_id or "", a.player, b.player, note_of(a)["result"])
 
 
 def rated(board: Board, match: Match, before: Mapping[str, Before]) -> list[RatedPlayer]:
