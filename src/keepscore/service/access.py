@@ -130,7 +130,8 @@ def access_link(parts: AccessParts) -> Link:
             if limits_boards and about is not None and board is not None:
                 await limits.charge("board", board, units)
             if principal is ANONYMOUS and demand.filters:
-                about = BoardAccess(rules.has_public and player_at is None, False)
+                # Of public boards, everybody sees the list; what has an address of its own, such as a player or a group, is somebody's.
+                about = BoardAccess(rules.has_public and "{" not in route.path, False)
             check_access(demand, principal, board, about)
             return await endpoint(request)
 

@@ -184,6 +184,7 @@ def _operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
         "description": route.description,
         "x-scope": route.scope,
         "x-cost": route.cost,
+        "x-boards": route.about,
         "x-player-tokens": route.players,
         "security": [] if route.scope == "open" else [{"bearer": []}],
         "parameters": _parameters(route),
