@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-audit bench-waits bench-voids sync docs format clean
+.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-audit bench-waits bench-voids bench-matches sync docs format clean
 
 help:                  ## List what can be made.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -61,6 +61,10 @@ bench-audit: .venv/benched .venv/tested   ## Measure how long the chain of an au
 
 bench-waits: .venv/benched   ## Measure how long others wait at most while a batch, an import or the keeper is at work.
 	$(BIN)/python -m benchmarks.waits
+
+bench-matches: .venv/benched   ## Measure matches beside single writes.
+	@command -v wrk >/dev/null || { echo "make bench-matches needs wrk: apt-get install wrk"; exit 1; }
+	$(BIN)/python -m benchmarks.matches
 
 bench-voids: .venv/benched   ## Measure a void of 10,000 events on a board with a million players on Redis, and how long others wait.
 	$(BIN)/python -m benchmarks.voids

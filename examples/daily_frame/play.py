@@ -24,11 +24,14 @@ GAMES = [
     ("tom", "US", 500, "2025-02-22T10:00:00Z"),
     ("rui", "BR", 950, "2025-02-22T21:00:00Z"),
 ]
+#: Who played whom, and how it ended for the first: 1 is a win, 0.5 a draw, 0 a loss.
+DUELS = [("ana", "tom", 1), ("rui", "ana", 0.5), ("tom", "rui", 0)]
 RANKINGS = {
     "lb:daily_frame:2025-02-22": "daily_frame/top?window_id=2025-02-22",
     "lb:daily_frame:2025-02-22:country:BR": "daily_frame/top?window_id=2025-02-22&segment=country:BR",
     "lb:daily_frame:week:2025-W08": "daily_frame_week/top?window_id=2025-W08",
     "lb:alltime:xp": "xp/top",
+    "lb:duels:elo": "duels/top",
 }
 
 
@@ -45,6 +48,8 @@ def main() -> None:
     games = [{"player_id": who, "score": score, "at": at, "segments": {"country": country}} for who, country, score, at in GAMES]
     sent = call("daily_frame/scores/batch?backfill=true", {"scores": games}, **{"Idempotency-Key": "daily_frame"})
     print(f"{sent['accepted']} games {'had been sent before' if sent.get('replayed') else 'sent'}")
+    for n, (a, b, result) in enumerate(DUELS):
+        call("duels/matches", {"a": a, "b": b, "result": result, "match_id": f"duel-{n}"})
     for key, path in RANKINGS.items():
         print(f"{key:<39}" + "   ".join(f"{one['rank']}. {one['player_id']} {one['score']:>4}" for one in call(path)["standings"]))
 

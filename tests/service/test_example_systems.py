@@ -364,6 +364,10 @@ def test_a_puzzle_that_is_played_once_a_day(tmp_path: Path) -> None:
         unions = here.redis.zunion(days, aggregate="SUM", withscores=True)
         assert sorted(unions) == sorted(here.numbers(week))
         assert here.ranking(xp) == [("rui", 1590), ("ana", 1550), ("tom", 1400), ("lia", 1140)]
+        # A win of 16 between equals, a draw that gives 1 to the weaker one, and a win of 15 over the weaker one.
+        duels = "lb:duels:elo"
+        assert here.ranking(duels) == [("rui", 1016), ("ana", 1015), ("tom", 969)]
+        assert here.service.get("duels", "players/ana/matches")["total"] == 2
         place = here.service.get("daily_frame", "players/lia", window_id="2025-02-22", around=5)
         assert (place["rank"], place["total_players"], len(place["around"])) == (3, 4, 4)
 
@@ -384,9 +388,9 @@ def test_a_puzzle_that_is_played_once_a_day(tmp_path: Path) -> None:
         dates = {f"lb:daily_frame:2025-02-{date}" for date in (21, 22, 23, 24)} | {today}
         countries = {f"{date}:country:BR" for date in dates} | {f"lb:daily_frame:2025-02-{date}:country:US" for date in (21, 22)}
         weeks = {week, "lb:daily_frame:week:2025-W09", this_week}
-        assert here.keys() == {*dates, *countries, *weeks, xp}
+        assert here.keys() == {*dates, *countries, *weeks, xp, duels}
         here.check_kept(7 * DAY, *dates, *countries)
-        here.check_kept(None, xp, this_week)
+        here.check_kept(None, xp, duels, this_week)
         here.check_ledger()
 
         # Weeks expire thirty days after their end, once they are archived, and are read from the archive then.
