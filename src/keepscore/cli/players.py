@@ -34,6 +34,13 @@ def show(player: PlayerArgument, url: Url = None, config: Config = None, json: J
         _print(boards.players.profile(player), json)
 
 
+@app.command()
+def export(player: PlayerArgument, url: Url = None, config: Config = None) -> None:
+    """Print everything that is stored about a player, as JSON."""
+    with reach(url, config) as boards:
+        print_json(boards.moderation.export(player))
+
+
 @app.command("set")
 def set_(
     player: PlayerArgument,

@@ -10,7 +10,7 @@ from keepscore.client.calls import RequestKey, change, decoder, read, restricted
 from keepscore.client.sending import Send
 from keepscore.domain.inputs import Number, Progress, no_progress
 from keepscore.domain.results.back_test import RuleTest
-from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 __all__ = ["Moderation"]
@@ -154,6 +154,10 @@ class Moderation:
         return await self._call(
             change(decoder(Merge), "POST", "moderation", "split", body=body, key=RequestKey(idempotency_key), is_long=True)
         )
+
+    async def export(self, player_id: str) -> PlayerExport:
+        """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
+        return await self._call(read(decoder(PlayerExport), "players", player_id, "export"))
 
     async def hide(
         self,

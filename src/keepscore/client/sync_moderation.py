@@ -13,7 +13,7 @@ from keepscore.client.calls import RequestKey, change, decoder, read, restricted
 from keepscore.client.sync_sending import SyncSend
 from keepscore.domain.inputs import Number, Progress, no_progress
 from keepscore.domain.results.back_test import RuleTest
-from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 __all__ = ["SyncModeration"]
@@ -151,6 +151,10 @@ class SyncModeration:
         """Split a guest from the account that they were merged into: both are as if they had not been merged."""
         body = {"from": guest, "reason": reason}
         return self._call(change(decoder(Merge), "POST", "moderation", "split", body=body, key=RequestKey(idempotency_key), is_long=True))
+
+    def export(self, player_id: str) -> PlayerExport:
+        """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
+        return self._call(read(decoder(PlayerExport), "players", player_id, "export"))
 
     def hide(
         self,

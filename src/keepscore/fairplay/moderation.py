@@ -10,7 +10,7 @@ import msgspec
 
 from keepscore.domain.inputs import Number, Progress, no_progress
 from keepscore.domain.results.back_test import RuleTest
-from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
@@ -18,11 +18,13 @@ from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.appeals import MAX_TEXT_BYTES, AppealRequest, Appeals
 from keepscore.fairplay.back_test import BackTests
 from keepscore.fairplay.corrections import CorrectionRequest
+from keepscore.fairplay.exporting import export_player
 from keepscore.fairplay.merging import Merging
 from keepscore.fairplay.restricting import Restricting, RestrictionRequest, checked_request
 from keepscore.fairplay.review import Review, ReviewRequest, Verb
 from keepscore.fairplay.selection import Selection, SelectionRequest, checked_selection
 from keepscore.fairplay.voids import Voids
+from keepscore.projection.stores import Stores
 from keepscore.writing.idempotency import Claims, claim_on
 
 __all__ = ["Moderation"]
@@ -163,6 +165,11 @@ class Moderation:
         check_reason(reason)
         claim = claim_on("merge", check_player(guest), idempotency_key, ("split", reason))
         return await self._claims.once(claim, Merge, lambda keep: self._merging.split(guest, reason))
+
+    async def export(self, player_id: str) -> PlayerExport:
+        """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
+        parts = self._restricting.parts
+        return await export_player(Stores(parts.catalog, parts.ledger, parts.engine, parts.clock), check_player(player_id))
 
     async def hide(
         self,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepscore.domain.inputs import Number, Progress, no_progress
 from keepscore.domain.results.back_test import RuleTest
-from keepscore.domain.results.moderation import Merge, PlayerDecision, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 if TYPE_CHECKING:
@@ -135,6 +135,10 @@ class Moderation:
     def split(self, guest: str, reason: str, *, idempotency_key: str | None = None) -> Merge:
         """Split a guest from the account that they were merged into: both are as if they had not been merged."""
         return self._leaderboards._run(self._leaderboards._async.moderation.split(guest, reason, idempotency_key=idempotency_key))
+
+    def export(self, player_id: str) -> PlayerExport:
+        """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
+        return self._leaderboards._run(self._leaderboards._async.moderation.export(player_id))
 
     def hide(
         self,

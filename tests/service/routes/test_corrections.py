@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -100,3 +101,19 @@ def test_a_limited_key_corrects_on_its_boards_and_merges_nobody(service: KeyedSe
     merge = {"from": "guest", "into": "ann", "reason": "r"}
     problem(service.admin.post("/v1/moderation/merge", json=merge, headers=bearer(made)), 403, "forbidden")
     problem(service.admin.post("/v1/moderation/split", json={"from": "guest", "reason": "r"}, headers=bearer(made)), 403, "forbidden")
+
+
+def test_everything_about_a_player_is_exported(service: KeyedService) -> None:
+    service.admin.put("/v1/players/dan", json={"name": "Dan"})
+    service.admin.post("/v1/boards/global/scores", json={"player_id": "dan", "score": 5, "metadata": {"note": "hi"}, "game_id": "g"})
+    service.admin.post("/v1/moderation/hide", json={"player_id": "dan", "reason": "a bot"})
+    found = service.admin.get("/v1/players/dan/export")
+    assert (found.status_code, found.headers["cache-control"]) == (200, "no-store")
+    told = found.json()
+    assert (told["player_id"], told["profile"]["name"], told["restrictions"][0]["kind"]) == ("dan", "Dan", "hide")
+    (event,) = [one for board in told["boards"] if board["board"] == "global" for one in board["events"] if one["kind"] == "score"]
+    assert (event["amount"], event["metadata"], event["game_id"]) == (5, {"note": "hi"}, "g")
+    assert json.loads(keepscore(service, "players", "export", "dan"))["boards"] == told["boards"]
+    assert service.admin.get("/v1/players/nobody/export").json()["boards"] == []
+    made = service.admin.post("/v1/keys", json={"name": "mod", "scope": "moderate"}).json()["key"]
+    problem(service.admin.get("/v1/players/dan/export", headers=bearer(made)), 403, "forbidden")

@@ -190,6 +190,8 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
                 wrong = {"board": "global", "player_id": "bruno", "reason": "a bot"}
                 service.client.post("/v1/boards/global/scores", json={"player_id": "bruno", "score": 1300})
                 examples["void_id"] = service.client.post("/v1/moderation/void", json=wrong).json()["void_id"]
+            if path == "/v1/moderation/split":
+                service.client.post("/v1/moderation/merge", json={"from": "guest-17", "into": "ada", "reason": "signed up"})
             if "{queue_id}" in path:
                 held = {"player_id": f"held-{path[-6:]}", "score": 5000}
                 service.client.patch("/v1/boards/global", json={"rules": {"max_score": 4000, "on_break": "quarantine"}})

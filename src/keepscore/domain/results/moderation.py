@@ -11,12 +11,18 @@ from keepscore.domain.boards import Score
 from keepscore.domain.results.plain import Result
 
 __all__ = [
+    "ArchivedRank",
+    "BoardExport",
+    "ExportedEvent",
     "Merge",
     "MergedBoard",
     "PlayerDecision",
+    "PlayerExport",
     "RestrictedPlayer",
     "RestrictedPlayers",
     "ScoreAndRank",
+    "StoredAppeal",
+    "StoredRestriction",
     "Void",
     "VoidChange",
     "VoidList",
@@ -136,3 +142,68 @@ class Merge(Result, omit_defaults=True, rename={"guest": "from"}):
     reason: str
     at: datetime
     replayed: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class ExportedEvent(Result):
+    """An event of a player, with all that is kept with it."""
+
+    kind: str
+    amount: Score
+    at: datetime
+    received: datetime
+    segments: dict[str, str] | None
+    game_id: str | None
+    metadata: Any
+    build: str | None
+    #: The mark of the address that it came from.
+    address: str | None
+
+
+class ArchivedRank(Result):
+    """A rank of a player in an archived ranking."""
+
+    window: str
+    window_id: str
+    segment: str | None
+    rank: int
+    score: Score
+
+
+class BoardExport(Result):
+    """What is stored about a player on one board."""
+
+    board: str
+    events: list[ExportedEvent]
+    archived: list[ArchivedRank]
+
+
+class StoredRestriction(Result):
+    """A decision that a player is hidden, shadowed or merged."""
+
+    kind: str
+    reason: str
+    since: datetime
+    into: str | None
+
+
+class StoredAppeal(Result):
+    """What a player has said against a decision."""
+
+    appeal_id: str
+    text: str
+    at: datetime
+    state: str
+    reply: str | None
+
+
+class PlayerExport(Result):
+    """Everything that is stored about a player."""
+
+    player_id: str
+    at: datetime
+    profile: dict[str, Any]
+    friend_ids: list[str]
+    groups: list[str]
+    boards: list[BoardExport]
+    restrictions: list[StoredRestriction]
+    appeals: list[StoredAppeal]

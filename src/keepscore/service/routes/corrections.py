@@ -1,13 +1,13 @@
-"""The routes of `/v1` that set scores, and merge and split accounts."""
+"""The routes of `/v1` that set scores, merge and split accounts, and export what is stored about a player."""
 
 from __future__ import annotations
 
 import msgspec
 
-from keepscore.domain.results.moderation import Merge, VoidReport
+from keepscore.domain.results.moderation import Merge, PlayerExport, VoidReport
 from keepscore.errors import Forbidden, InvalidField
 from keepscore.leaderboards import Leaderboards
-from keepscore.service.http.layer import Answer, Example, NoQuery, Request, Route
+from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers
 from keepscore.service.routes.bodies import number
 from keepscore.service.routes.moderation import Reason
@@ -101,6 +101,18 @@ class CorrectionRoutes:
                 description="Takes a merge back: both players are as if they had not been merged. 409 where there is nothing to split.",
                 example=Example(body={"from": "guest-17", "reason": "two people after all"}),
             ),
+            Route(
+                "GET",
+                "/v1/players/{player_id}/export",
+                self.export,
+                "Export everything about a player",
+                scope="admin",
+                cost="heavy",
+                answers={200: PlayerExport},
+                tag="Moderation",
+                description="Returns everything that is stored about a player, for the player: profile, friends, groups, events with their "
+                "metadata, archived ranks, decisions and appeals. Needs a key that is not limited to some boards.",
+            ),
         ]
 
     async def correct(self, request: Request[NoQuery, CorrectBody]) -> Answer:
@@ -119,6 +131,10 @@ class CorrectionRoutes:
             idempotency_key=idempotency_key(request),
         )
         return Answer(report, headers=replay_headers(report))
+
+    async def export(self, request: Request[NoQuery, NoBody]) -> Answer:
+        """Export everything about a player."""
+        return Answer(await self._lb.moderation.export(request.path[0]), headers=NO_STORE)
 
     async def merge(self, request: Request[NoQuery, MergeBody]) -> Answer:
         """Merge a guest into an account."""
