@@ -42,3 +42,11 @@ def test_every_room_says_what_it_may_import_and_where_to_start() -> None:
         assert "tart with" in text or "enerated from" in text, room
         # A folder of one adapter is part of its port's room.
         assert "mport" in text or room.parent.name in ("embedded", "redis", "sqlite", "postgres"), room
+
+
+def test_every_table_of_postgresql_is_described() -> None:
+    migrations = (DOCS.parent / "src" / "keepscore" / "storage" / "ledgers" / "postgres" / "migrations").glob("*.sql")
+    tables = {table for path in migrations for table in re.findall(r"CREATE TABLE (\w+) \(", path.read_text(encoding="utf-8"))}
+    rows = [line for line in (DOCS / "postgres.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert len(tables) > 20
+    assert tables - set(re.findall(r"`(\w+)`", "\n".join(rows))) == set()

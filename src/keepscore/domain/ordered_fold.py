@@ -66,7 +66,7 @@ class OrderedFold:
         else:
             effective = at
             where = place(state.since, board.resolution_ms, at, event.received, self._taken[player], event.seq or 0)
-            if where == "later" and board.operator == "last":
+            if where == "later" and board.operator == "last" and (event.seq or 0) > self._taken[player].seq:
                 # What the service gave before is earlier than this: it does not matter how much.
                 self._times[player] = at, at if is_given else 0
         new = self._folded_next(state, where, event.kind, amount, effective)

@@ -165,6 +165,19 @@ def test_one_by_one_as_the_ledger_took_them_is_the_same(operator, events, resolu
         assert folded.states.get("p") == fold_all(board, events)
 
 
+def test_what_another_writer_recorded_before_a_known_state_was_taken_is_not_put_after_it():
+    """The last of the first writer came after all; its clock is behind, so the service puts it to the time of what it follows."""
+    board = Board("b", operator="last")
+    before = [event(1, 10, 0, later=0, seq=1), event(2, 20, 0, later=0, seq=4)]
+    told, given = event(1, 30, 300, writer=2, later=1, seq=2), event(2, 40, 300, writer=2, later=0, seq=3)
+    assert fold_all(board, [*before, told, given]) == (20, 300)
+    folded = OrderedFold(board, {})
+    folded.take_up("p", fold_all(board, before), 4)
+    for one in (told, given):
+        folded.add(one)
+    assert "p" in folded.needs_restate
+
+
 @given(events=recorded())
 def test_nobody_is_late_where_the_service_gives_the_times(events):
     board = Board("b", operator="last", resolution="1s")
