@@ -52,6 +52,8 @@ def main() -> None:
         call("duels/matches", {"a": a, "b": b, "result": result, "match_id": f"duel-{n}"})
     for key, path in RANKINGS.items():
         print(f"{key:<39}" + "   ".join(f"{one['rank']}. {one['player_id']} {one['score']:>4}" for one in call(path)["standings"]))
+    with urllib.request.urlopen(f"{URL}/leaderboard/friends?userIds=ana,tom,zoe&mode=daily_frame&date=2025-02-22", timeout=30) as answer:
+        print(f"{'friends of 2025-02-22':<39}" + "   ".join(f"{one['userId']} {one['score']}" for one in json.load(answer)))
 
 
 if __name__ == "__main__":

@@ -20,10 +20,11 @@ OTHERS = [{"player_id": 500 + n, "score": 1050 + 100 * n, "region": "us-east" if
 PLAYER = 777
 
 
-def call(path: str, body: object = None, **headers: str) -> dict:
+def call(path: str, body: object = None, method: str | None = None, **headers: str) -> dict:
     """Send a request and return its answer."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(URL + BASE + path, data, {"Content-Type": "application/json", **headers})
+    address = URL + (path if path.startswith("/v1") else BASE + path)
+    request = urllib.request.Request(address, data, {"Content-Type": "application/json", **headers}, method=method)
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)
 
@@ -45,6 +46,9 @@ def main() -> None:
     show(call(f"/around/{place['rank']}?range=5")["players"])
     print("\nthe best three of us-east (leaderboard:region:us-east)")
     show(call("/top?n=3&type=regional&region=us-east")["players"])
+    print("\namong friends")
+    call(f"/v1/players/{PLAYER}/friends", {"friend_ids": ["503", "508", "511"]}, "PUT")
+    show(call(f"/top?type=friends&player_id={PLAYER}")["players"])
     print("\nthe best three of today (leaderboard:daily:YYYY-MM-DD)")
     show(call("/top?n=3&period=daily")["players"])
 

@@ -171,6 +171,7 @@ class Runtime:
     players: Players
     friends: Friends
     groups: Groups
+    among: Among
     screens: Screens
     review: Review
     matches: Matches
@@ -352,6 +353,7 @@ async def build_runtime(
         admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
         friends=Friends(friend_lists, reader, among),
         groups=Groups(stores, claims, settings.caps, reader, among),
+        among=among,
         screens=Screens(friend_lists, among),
         matches=Matches(stores, writer, retries),
         review=review,

@@ -410,4 +410,4 @@ def test_a_puzzle_that_is_played_once_a_day(tmp_path: Path) -> None:
 @pytest.mark.parametrize("script", sorted(EXAMPLES.glob("*/play.py")), ids=lambda path: path.parent.name)
 def test_every_system_is_listed_and_short(script: Path) -> None:
     assert f"({script.parent.name}/)" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    assert len(script.read_text(encoding="utf-8").splitlines()) < 60
+    assert len(script.read_text(encoding="utf-8").splitlines()) < 70

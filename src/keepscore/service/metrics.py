@@ -20,7 +20,7 @@ from keepscore.lifecycle.vitals import Vitals
 from keepscore.service.http.layer import Answer, Link, NoBody, NoQuery, Prepared, Request, Route, Text
 from keepscore.service.http.problems import status_of
 from keepscore.service.http.table import UNROUTED, Endpoint
-from keepscore.service.routes.compat import Updated
+from keepscore.service.routes.compat_shapes import Updated
 from keepscore.service.shares import Shares
 from keepscore.telemetry.counters import BOUNDS_SECONDS, REQUEST_SECONDS, REQUESTS, SUBMISSIONS, Counter, Gauge, LatencyHistogram
 

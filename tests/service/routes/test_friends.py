@@ -12,6 +12,9 @@ from tests.service.access_rig import KeyedService, bearer, problem
 from tests.service.running import Service, run
 
 BOARDS = """
+[server]
+default_board = "global"
+
 [players]
 friends = "mutual"
 
@@ -99,10 +102,51 @@ def test_who_is_whose_friend_is_not_public(keyed: KeyedService) -> None:
     for path in (FRIENDS, "/v1/boards/global/friends/ada", "/v1/boards/global/view?player_id=ada"):
         problem(keyed.client.get(path), 401, "unauthenticated")
     assert keyed.client.get("/v1/boards/global/view?player_id=ada&friends=0").status_code == 200
-    assert keyed.client.post("/v1/boards/global/friends", json={"player_id": "ada", "friend_ids": ["cem"]}).status_code == 200
+    problem(keyed.client.post("/v1/boards/global/friends", json={"player_id": "ada", "friend_ids": ["cem"]}), 401, "unauthenticated")
+    assert keyed.client.get("/leaderboard/friends?userIds=cem,ada").json() == [
+        {"userId": "cem", "score": 70, "rank": 1},
+        {"userId": "ada", "score": 50, "rank": 2},
+    ]
     read = bearer(keyed.make("reader", "read"))
     problem(keyed.client.put(FRIENDS, json={"friend_ids": []}, headers=read), 403, "forbidden")
     assert keyed.client.get("/v1/boards/global/friends/ada", headers=read).status_code == 200
+
+
+def test_scores_of_friends_as_existing_clients_ask_for_them(keyed: KeyedService) -> None:
+    day = keyed.admin.get("/v1/boards/global/top?window=daily").json()["window_id"]
+    for query in ("userIds=dora,nobody,ada", "userIds=dora&userIds=ada&mode=global", f"userIds[]=dora&userIds[]=ada&date={day}"):
+        found = keyed.admin.get(f"/leaderboard/friends?{query}").json()
+        assert [(one["userId"], one["score"]) for one in found] == [("ada", 50), ("dora", 10)], query
+    assert keyed.admin.get("/leaderboard/friends?userIds=ada&date=2025-02-22").json() == []
+    for query in ("", "userIds=", "mode=global", "userIds=ada&x=1", "userIds=ada&mode=global&mode=global"):
+        problem(keyed.admin.get(f"/leaderboard/friends?{query}"), 422, "invalid-player" if query == "userIds=" else "invalid-field")
+    problem(keyed.admin.get("/leaderboard/friends?userIds=ada&mode=nowhere"), 404, "unknown-board")
+    assert keyed.admin.get("/leaderboard/friends?userIds=ada&date=yesterday").status_code in (404, 422)
+
+
+def test_existing_clients_rank_friends(keyed: KeyedService) -> None:
+    base = "/api/v1/leaderboard"
+    keyed.admin.put(FRIENDS, json={"friend_ids": ["bruno", "dora"]}).raise_for_status()
+    top = keyed.admin.get(f"{base}/top?n=2&type=friends&player_id=ada").json()
+    assert (top["leaderboard_type"], top["total_players"]) == ("friends", 3)
+    assert [(one["rank"], one["player_id"]) for one in top["players"]] == [(1, "bruno"), (2, "ada")]
+    place = keyed.admin.get(f"{base}/rank/ada?type=friends").json()
+    assert (place["rank"], place["score"], place["total_players"], round(place["percentile"])) == (2, 50, 3, 67)
+    around = keyed.admin.get(f"{base}/around/3?type=friends&player_id=ada&range=1").json()
+    assert [one["player_id"] for one in around["players"]] == ["ada", "dora"]
+    sent = keyed.admin.post(f"{base}/score", json={"player_id": "ada", "score": 95, "leaderboard_type": "friends"}).json()
+    assert (sent["rank"], sent["rank_change"], sent["percentile"]) == (1, 1, 100.0)
+    problem(keyed.admin.get(f"{base}/top?type=friends"), 422, "invalid-field")
+    problem(keyed.admin.get(f"{base}/rank/zoe?type=friends"), 404, "unknown-player")
+    token = bearer(keyed.token("dora"))
+    keyed.admin.put("/v1/players/dora/friends", json={"friend_ids": ["ada"]}).raise_for_status()
+    assert [one["player_id"] for one in keyed.client.get(f"{base}/top?type=friends", headers=token).json()["players"]] == [
+        "ada",
+        "cem",
+        "dora",
+    ]
+    problem(keyed.client.get(f"{base}/top?type=friends&player_id=ada", headers=token), 403, "forbidden")
+    problem(keyed.client.get(f"{base}/top?type=friends&player_id=ada"), 401, "unauthenticated")
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -30,12 +30,18 @@ def query_of(kind: type[msgspec.Struct], text: bytes) -> Any:
 
 
 def _parsed(kind: type[msgspec.Struct], text: bytes) -> Any:
+    lists = getattr(kind, "LISTS", {})
+    most = MAX_PARAMETERS + sum(lists.values())
     try:
-        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=MAX_PARAMETERS)
+        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=most)
     except ValueError:
         raise InvalidField(f"{text.decode('latin-1')!r} is not a list of parameters: write name=value&name=value") from None
-    given: dict[str, str] = {}
+    given: dict[str, Any] = {}
     for name, value in pairs:
+        if name.removesuffix("[]") in lists:
+            # Separated by commas, or the parameter repeated, as programs write lists.
+            given.setdefault(name.removesuffix("[]"), []).extend(value.split(","))
+            continue
         if name in given and kind is not AnyQuery:
             raise InvalidField(f"{name} is given twice, as {_short(given[name])} and as {_short(value)}: give it once")
         given[name] = value

@@ -6,149 +6,40 @@ Player ids that are whole numbers are returned as numbers there.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
+from keepscore.access.principals import ANONYMOUS
+from keepscore.domain.ordering import percentile
+from keepscore.domain.results.friends import FriendsBoard
 from keepscore.domain.results.standings import Around, PlayerPlace, Receipt, Top
-from keepscore.errors import BadInput, InvalidField, UnknownPlayer, WindowClosed
+from keepscore.errors import BadInput, InvalidField, Unauthenticated, UnknownPlayer, WindowClosed
 from keepscore.leaderboards import Leaderboards
 from keepscore.reading.history import MAX_EVENTS
-from keepscore.reading.view import View
-from keepscore.service.http.layer import Answer, Example, NoBody, NoQuery, Prepared, Request, Route
+from keepscore.reading.view import MAX_RANK, View, check_within
+from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers, status_of, whole_number
 from keepscore.service.routes.bodies import number
+from keepscore.service.routes.compat_shapes import (
+    CompatAroundQuery,
+    CompatTopQuery,
+    Neighbour,
+    Neighbours,
+    PlayerId,
+    PlayerRank,
+    RankedPlayer,
+    RankedPlayers,
+    ScoreIncrement,
+    ScoreUpdate,
+    Updated,
+    WhichQuery,
+)
 from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Made, PageCache
-from keepscore.service.routes.stated import AroundCount, NumberField, PageLimit, Region, TextField, Time
 
-__all__ = ["Compat", "Updated"]
+__all__ = ["Compat"]
 
-Type = Literal["global", "regional"]
-Period = Literal["daily", "weekly", "monthly", "all_time"]
-PlayerId = int | str
 Handler = Callable[[Any], Awaitable[Answer | Prepared]]
-
-
-class ScoreUpdate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A player's score."""
-
-    player_id: PlayerId
-    score: NumberField
-    leaderboard_type: Type = "global"
-    region: Region | None = None
-    game_id: TextField | None = None
-    timestamp: Time | None = None
-
-
-class ScoreIncrement(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """An amount to add to a player's score."""
-
-    player_id: PlayerId
-    score_delta: NumberField
-    leaderboard_type: Type = "global"
-    region: Region | None = None
-    game_id: TextField | None = None
-    timestamp: Time | None = None
-
-
-class Updated(msgspec.Struct):
-    """The player after an update."""
-
-    player_id: PlayerId
-    #: None where an amount is recorded, and not added yet.
-    score: Any
-    rank: int | None
-    rank_change: int | None
-    percentile: float | None
-    #: False where the score stays as it was: it was not better.
-    updated: bool | UnsetType = UNSET
-    replayed: bool | UnsetType = UNSET
-    #: Only where it is recorded, and will be ranked later: ranks are null until then.
-    pending: bool | UnsetType = UNSET
-    #: Only where the ledger is away, and the engine keeps it for the ledger.
-    spooled: bool | UnsetType = UNSET
-    #: Only where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
-    approximate: bool | UnsetType = UNSET
-    error: int | UnsetType = UNSET
-
-
-class WhichQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Which ranking: global, or of a region; of a period."""
-
-    type: Type = "global"
-    period: Period = "all_time"
-    region: Region | None = None
-
-
-class CompatTopQuery(WhichQuery, forbid_unknown_fields=True, kw_only=True):
-    """How many players."""
-
-    n: PageLimit = 100
-
-
-class CompatAroundQuery(WhichQuery, forbid_unknown_fields=True, kw_only=True):
-    """How many players above and below."""
-
-    range: AroundCount = 50
-
-
-class RankedPlayer(msgspec.Struct):
-    """A player of a list."""
-
-    rank: int
-    player_id: PlayerId
-    player_name: str | None
-    score: Any
-    rank_change: int
-
-
-class RankedPlayers(msgspec.Struct):
-    """The top of a leaderboard."""
-
-    leaderboard_type: str
-    period: str
-    total_players: int
-    players: list[RankedPlayer]
-    #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
-    stale: bool | UnsetType = UNSET
-    as_of: datetime | UnsetType = UNSET
-
-
-class PlayerRank(msgspec.Struct):
-    """Where a player stands."""
-
-    player_id: PlayerId
-    rank: int
-    score: Any
-    total_players: int
-    percentile: float
-    #: Only where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
-    approximate: bool | UnsetType = UNSET
-    error: int | UnsetType = UNSET
-    #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
-    stale: bool | UnsetType = UNSET
-    as_of: datetime | UnsetType = UNSET
-
-
-class Neighbour(msgspec.Struct):
-    """A player around a rank."""
-
-    rank: int
-    player_id: PlayerId
-    score: Any
-
-
-class Neighbours(msgspec.Struct):
-    """The players around a rank."""
-
-    center_rank: int
-    players: list[Neighbour]
-    #: Only where scores that came after `as_of` may be missing: the engine is away, or takes none.
-    stale: bool | UnsetType = UNSET
-    as_of: datetime | UnsetType = UNSET
-
 
 #: In the keys of pages, where those of other routes have a board's name.
 THEIRS = ""
@@ -227,7 +118,7 @@ class Compat:
                 query=CompatTopQuery,
                 answers={200: RankedPlayers},
                 tag=tag,
-                description="Returns the first players of the default board, globally or in one region.",
+                description="Returns the first players of the default board, globally, in one region, or among a player's friends.",
                 example=Example({"n": 10}),
             ),
             Route(
@@ -283,6 +174,8 @@ class Compat:
         """Submit, and answer with the place in the ranking that was meant: everybody's, or the region's."""
         player, region = str(body.player_id), body.region
         view = before = None
+        if body.leaderboard_type == "friends":
+            return await self._submitted_among_friends(body, submit)
         if body.leaderboard_type == "regional":
             region = region or await self._region_of(player, "leaderboard_type")
             view = self._reader.view(self._board, None, None, f"region:{region}")
@@ -296,6 +189,34 @@ class Compat:
             answer.score, answer.rank, answer.rank_change, answer.percentile = place.score, place.rank, change, place.percentile
             answer.approximate, answer.error = place.approximate, place.error
         return Answer(answer, status_of(receipt), replay_headers(receipt))
+
+    async def _submitted_among_friends(
+        self, body: ScoreUpdate | ScoreIncrement, submit: Callable[[dict[str, Any]], Awaitable[Receipt]]
+    ) -> Answer:
+        """Submit, and answer with the place among friends."""
+        player = str(body.player_id)
+        before = _rank_in(await self._lb.friends.ranking(self._board, player))
+        segments = None if body.region is None else {"region": body.region}
+        receipt = await submit({"at": body.timestamp, "segments": segments, "game_id": body.game_id})
+        answer = _updated(body, receipt)
+        board = await self._lb.friends.ranking(self._board, player)
+        rank = None if receipt.pending is True else _rank_in(board)
+        if rank is not None:
+            answer.rank, answer.rank_change = rank, 0 if before is None else before - rank
+            answer.percentile = _share(board)
+        return Answer(answer, status_of(receipt), replay_headers(receipt))
+
+    async def _friends(self, request: Request[Any, NoBody], player: str | None) -> FriendsBoard:
+        """Return a player and friends, of the player that a request names, or that its token is for."""
+        principal = request.principal
+        if principal is ANONYMOUS:
+            raise Unauthenticated("type = 'friends' needs a key, or the player's token: send it as 'Authorization: Bearer …'")
+        if player is not None:
+            principal.check_player(player)
+        player = principal.player or player
+        if player is None:
+            raise InvalidField("type = 'friends' needs a player: add player_id=…")
+        return await self._lb.friends.ranking(self._board, player, window=request.query.period)
 
     async def _place(self, view: View, player: str) -> PlayerPlace | None:
         try:
@@ -322,6 +243,10 @@ class Compat:
     async def top(self, request: Request[CompatTopQuery, NoBody]) -> Answer | Prepared:
         """Return the top n; it is kept encoded until the ranking changes."""
         query = request.query
+        if query.type == "friends":
+            found = await self._friends(request, query.player_id)
+            friends = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, 0) for s in found.standings]
+            return Answer(_told(found, RankedPlayers(query.type, query.period, len(friends), friends[: query.n])), headers=NO_STORE)
         view, key = self._view(query), (THEIRS, request.query_string)
         known = self._pages.known(key, view)
         if known is not None:
@@ -337,6 +262,12 @@ class Compat:
     async def rank(self, request: Request[WhichQuery, NoBody]) -> Answer | Prepared:
         """Return a player's rank; that in a region, in the one that the request names, or else in the player's own."""
         query, player = request.query, request.path[0]
+        if query.type == "friends":
+            found = await self._friends(request, player)
+            for own in (standing for standing in found.standings if standing.is_current_player):
+                score, total = own.score, len(found.standings)
+                return Answer(_told(found, PlayerRank(_shown(player), own.rank, score, total, _share(found))), headers=NO_STORE)
+            raise UnknownPlayer(f"player {player!r} is not ranked on board {self._board!r} ({query.period})")
         is_own = query.type == "regional" and query.region is None
         view = self._view(query, await self._region_of(player, "type") if is_own else None)
         place = await self._reader.player(view._replace(viewer=request.principal.player), player)
@@ -347,6 +278,12 @@ class Compat:
     async def around(self, request: Request[CompatAroundQuery, NoBody]) -> Answer | Prepared:
         """Return the players around a rank."""
         rank = whole_number("rank", request.path[0])
+        if request.query.type == "friends":
+            check_within("rank", rank, 1, MAX_RANK)
+            found = await self._friends(request, request.query.player_id)
+            near = found.standings[max(0, rank - 1 - request.query.range) : rank + request.query.range]
+            friends = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in near]
+            return Answer(_told(found, Neighbours(rank, friends)), headers=NO_STORE)
         view = self._view(request.query)
         around = await self._reader.around(view._replace(viewer=request.principal.player), rank, request.query.range)
         players = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in around.standings]
@@ -360,7 +297,17 @@ def _updated(body: ScoreUpdate | ScoreIncrement, receipt: Receipt) -> Updated:
     return Updated(body.player_id, receipt.score, receipt.rank, receipt.rank_change, receipt.percentile, updated, *told)
 
 
-def _told(found: Top | PlayerPlace | Around, answer: Read) -> Read:
+def _rank_in(board: FriendsBoard) -> int | None:
+    return next((standing.rank for standing in board.standings if standing.is_current_player), None)
+
+
+def _share(board: FriendsBoard) -> float:
+    """Return which part of a player and friends, in percent, is not ahead of the player."""
+    place = next(i for i, standing in enumerate(board.standings, 1) if standing.is_current_player)
+    return percentile(place, len(board.standings))
+
+
+def _told(found: Top | PlayerPlace | Around | FriendsBoard, answer: Read) -> Read:
     """Mark the answer to a read as stale where it is."""
     if found.stale is True:
         answer.stale, answer.as_of = True, found.as_of

@@ -173,6 +173,7 @@ class FriendRoutes:
 
     async def ranking_of(self, request: Request[FriendsQuery, CircleBody]) -> Answer:
         """Rank a player among friends that the request names."""
+        _check_known(request)
         return await self._ranked(request, request.body.player_id, request.body.friend_ids)
 
     async def _ranked(self, request: Request[FriendsQuery, Any], player: str, friends: list[str] | None) -> Answer:

@@ -19,6 +19,9 @@ PARAMETERS = {
     "friend_id": "The friend's id, percent-encoded.",
     "member_id": "The member's id, percent-encoded.",
     "group_id": "The group's id, as the answer to its creation has it.",
+    "userIds": "The players, up to 5,000: separated by commas, or the parameter repeated.",
+    "mode": "The board. Default: the default board.",
+    "date": "The day, such as 2026-11-15. Default: the present one.",
     "top": "How many of the first players, 0 to 1,000.",
     "friends": "How many of the player's friends, 0 to 5,001.",
     "windows": "Which windows, such as `daily,weekly`. Default: all that are open.",
@@ -51,7 +54,7 @@ PARAMETERS = {
     "If-Match": "The version of the board that the change is meant for, as the `ETag` of `GET` has it. It confirms the change, which is "
     "refused (409) if the board has another version by now.",
     "n": "How many players, 1 to 1,000.",
-    "type": "`global`, or `regional` with `region`.",
+    "type": "`global`, `regional` with `region`, or `friends` of a player.",
     "period": "`daily`, `weekly`, `monthly` or `all_time`.",
     "region": "The region of a regional ranking.",
     "range": "How many players above and below, up to 500.",
@@ -372,7 +375,7 @@ FIELD_MEANINGS = {
     "Problem.request_id": "Identifies the request in the log. Also in the `X-Request-Id` header.",
     # Existing clients.
     "score_delta": "The amount to add.",
-    "leaderboard_type": "`global`, or `regional` with `region`.",
+    "leaderboard_type": "`global`, `regional` with `region`, or `friends`.",
     "region": "The player's region.",
     "timestamp": "When it happened: a time with an offset. Default: now.",
     "period": "The window.",
