@@ -21,6 +21,7 @@ NAMESPACES = {
     "friends": ("Friends", Path("src/keepscore/players/friends.py")),
     "groups": ("Groups", Path("src/keepscore/players/groups.py")),
     "matches": ("Matches", Path("src/keepscore/players/matches.py")),
+    "explain": ("Explanations", Path("src/keepscore/reading/explanations.py")),
     "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
     "keys": ("Keys", Path("src/keepscore/access/keys.py")),
     "moderation": ("Moderation", Path("src/keepscore/fairplay/moderation.py")),
@@ -38,7 +39,20 @@ CLIENT = Path("src/keepscore/client")
 #: Modules of the client that are made from others.
 TWINS = {
     CLIENT / f"sync_{name}.py": CLIENT / f"{name}.py"
-    for name in ("sending", "namespaces", "keys", "friends", "groups", "matches", "moderation", "prizes", "webhooks", "audit", "client")
+    for name in (
+        "sending",
+        "namespaces",
+        "keys",
+        "friends",
+        "groups",
+        "explanations",
+        "matches",
+        "moderation",
+        "prizes",
+        "webhooks",
+        "audit",
+        "client",
+    )
 }
 #: What the text of a module becomes in its twin.
 BLOCKING = {
@@ -48,8 +62,8 @@ BLOCKING = {
     r"\ba(close|iter_bytes)\b": r"\1",
     r"\bAsyncClient\b": "Client",
     r"\basyncio\b": "time",
-    r"\bclient\.(sending|namespaces|keys|friends|groups|matches|moderation|prizes|webhooks|audit)\b": r"client.sync_\1",
-    r"(?<!\.)\b(Sender|Send|Client|History|Players|Friends|Groups|Matches|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
+    r"\bclient\.(sending|namespaces|keys|friends|groups|explanations|matches|moderation|prizes|webhooks|audit)\b": r"client.sync_\1",
+    r"(?<!\.)\b(Sender|Send|Client|History|Players|Friends|Groups|Explanations|Matches|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
     r"(?<!\.)\b(Prizes|Webhooks)\b": r"Sync\1",
     r"\ban async context\b": "a context",
 }
@@ -68,6 +82,7 @@ from keepscore.access.player_tokens import DEFAULT_TTL
 from keepscore.config import Settings
 from keepscore.domain.results.access import ApiKey, NewKey, NewPlay, PlayerStandings, PlayerToken
 from keepscore.domain.results.audit import AuditCheck, AuditPage
+from keepscore.domain.results.explanations import Needs, Why
 from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, PlayerGroup
 from keepscore.domain.certificates import PublicKey

@@ -34,6 +34,7 @@ from keepscore.players.matches import Matches
 from keepscore.players.profiles import Players
 from keepscore.reading.among import ViewRequest
 from keepscore.reading.distribution import distribution
+from keepscore.reading.explanations import Explanations
 from keepscore.reading.history import History
 from keepscore.reading.live.hub import LiveTimes
 from keepscore.reading.player_standings import player_standings
@@ -80,6 +81,8 @@ class Leaderboards:
         self.groups = cast("Groups", OpenedByCall(self._opened, "groups", Groups))
         #: Matches on boards with a rating: record one, and look back at those of a player.
         self.matches = cast("Matches", OpenedByCall(self._opened, "matches", Matches))
+        #: Which score a rank needs, and which of a player's events count and why.
+        self.explain = cast("Explanations", OpenedByCall(self._opened, "explain", Explanations))
         #: What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper.
         self.admin = cast("Administration", OpenedByCall(self._opened, "admin", Administration))
         #: API keys: create, list, revoke and rotate them, and sign player tokens.
@@ -181,10 +184,11 @@ class Leaderboards:
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Submit a score. When this returns, the score is durable and ranked. A `play_token` counts once.
 
-        `name` and `avatar_url` go to the player's profile.
+        `name` and `avatar_url` go to the player's profile. With `explain`, the receipt says who is next, and who was overtaken.
 
         On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
         difference counts in the rest of these. Other windows do not change.
@@ -192,7 +196,12 @@ class Leaderboards:
         given = SubmissionRequest(player_id, "score", score, at, segments, game_id, metadata, play_token)
         given.windows = None if windows is None else list(windows)
         given.profile = _told(name, avatar_url)
-        return await (await self._opened()).submissions.submit(board, given, idempotency_key)
+        return await self._submitted(board, given, idempotency_key, explain)
+
+    async def _submitted(self, board: str, given: SubmissionRequest, key: str | None, explain: bool) -> Receipt:
+        runtime = await self._opened()
+        receipt = await runtime.submissions.submit(board, given, key)
+        return await runtime.explainer.submission(receipt) if explain else receipt
 
     async def increment(
         self,
@@ -208,6 +217,7 @@ class Leaderboards:
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
 
@@ -215,7 +225,7 @@ class Leaderboards:
         """
         given = SubmissionRequest(player_id, "increment", amount, at, segments, game_id, metadata, play_token)
         given.profile = _told(name, avatar_url)
-        return await (await self._opened()).submissions.submit(board, given, idempotency_key)
+        return await self._submitted(board, given, idempotency_key, explain)
 
     async def submit_many(
         self,

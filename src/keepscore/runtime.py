@@ -64,6 +64,7 @@ from keepscore.projection.restate import Restater
 from keepscore.projection.stores import Stores
 from keepscore.reading.among import Among
 from keepscore.reading.cards import Cards
+from keepscore.reading.explanations import Explainer, Explanations
 from keepscore.reading.history import History
 from keepscore.reading.live.hub import DEFAULT_TIMES, LiveHub, LiveParts, LiveTimes
 from keepscore.reading.reader import Reader
@@ -172,6 +173,8 @@ class Runtime:
     friends: Friends
     groups: Groups
     among: Among
+    explainer: Explainer
+    explain: Explanations
     screens: Screens
     review: Review
     matches: Matches
@@ -354,6 +357,8 @@ async def build_runtime(
         friends=Friends(friend_lists, reader, among),
         groups=Groups(stores, claims, settings.caps, reader, among),
         among=among,
+        explainer=Explainer(stores, reader),
+        explain=Explanations(stores, reader),
         screens=Screens(friend_lists, among),
         matches=Matches(stores, writer, retries),
         review=review,

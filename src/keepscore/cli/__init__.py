@@ -18,6 +18,7 @@ from keepscore.cli import (
     appeals,
     audit,
     boards,
+    explanations,
     exports,
     files,
     friends,
@@ -106,6 +107,8 @@ def serve(
 app.add_typer(boards.app, name="boards")
 app.add_typer(scores.app)
 app.add_typer(rankings.app)
+app.command()(explanations.needs)
+app.command()(explanations.why)
 app.add_typer(friends.app, name="friends")
 app.add_typer(groups.app, name="groups")
 app.command()(friends.view)

@@ -10,6 +10,7 @@ from typing import Any
 from keepscore.client.audit import Audit
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
+from keepscore.client.explanations import Explanations
 from keepscore.client.friends import Friends
 from keepscore.client.groups import Groups
 from keepscore.client.keys import Keys
@@ -100,6 +101,11 @@ class Client(Sender):
         return Matches(self._call)
 
     @property
+    def explain(self) -> Explanations:
+        """Which score a rank needs, and which of a player's events count and why."""
+        return Explanations(self._call)
+
+    @property
     def admin(self) -> Administration:
         """What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper."""
         return Administration(self._call)
@@ -121,6 +127,7 @@ class Client(Sender):
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Submit a score. When this returns, it is durable; a receipt that is `pending` is not ranked yet. A `play_token` counts once.
 
@@ -132,7 +139,7 @@ class Client(Sender):
         fields: dict[str, Any] = {"player_id": player_id, "score": sendable("score", score), "at": at, "segments": segments}
         fields |= {"game_id": game_id, "play_token": play_token} | ({} if windows is None else {"windows": list(windows)})
         fields |= {"name": name, "avatar_url": avatar_url}
-        return await self._call(_submission(board, "scores", fields, metadata, idempotency_key))
+        return await self._call(_submission(board, ("scores", explain), fields, metadata, idempotency_key))
 
     async def increment(
         self,
@@ -148,6 +155,7 @@ class Client(Sender):
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
 
@@ -155,7 +163,7 @@ class Client(Sender):
         """
         fields = {"player_id": player_id, "amount": sendable("amount", amount), "at": at, "segments": segments, "game_id": game_id}
         fields |= {"play_token": play_token, "name": name, "avatar_url": avatar_url}
-        return await self._call(_submission(board, "increments", fields, metadata, idempotency_key))
+        return await self._call(_submission(board, ("increments", explain), fields, metadata, idempotency_key))
 
     async def submit_many(
         self,
@@ -319,6 +327,8 @@ class Client(Sender):
         return await self._call(read(reasons_of, "readyz", under=""), attempts=1)
 
 
-def _submission(board: str, route: str, fields: dict[str, Any], metadata: Any, key: str | None) -> Call[Receipt]:
+def _submission(board: str, route: tuple[str, bool], fields: dict[str, Any], metadata: Any, key: str | None) -> Call[Receipt]:
     body = {**fields, "metadata": metadata, "idempotency_key": key}
-    return change(decoder(Receipt), "POST", "boards", board, route, body=body, key=RequestKey(key, in_body=key is not None, may_spool=True))
+    query = {"explain": True} if route[1] else None
+    taken = RequestKey(key, in_body=key is not None, may_spool=True)
+    return change(decoder(Receipt), "POST", "boards", board, route[0], query=query, body=body, key=taken)

@@ -13,6 +13,7 @@ from typing import Any
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.sync_audit import SyncAudit
+from keepscore.client.sync_explanations import SyncExplanations
 from keepscore.client.sync_friends import SyncFriends
 from keepscore.client.sync_groups import SyncGroups
 from keepscore.client.sync_keys import SyncKeys
@@ -103,6 +104,11 @@ class SyncClient(SyncSender):
         return SyncMatches(self._call)
 
     @property
+    def explain(self) -> SyncExplanations:
+        """Which score a rank needs, and which of a player's events count and why."""
+        return SyncExplanations(self._call)
+
+    @property
     def admin(self) -> SyncAdministration:
         """What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper."""
         return SyncAdministration(self._call)
@@ -124,6 +130,7 @@ class SyncClient(SyncSender):
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Submit a score. When this returns, it is durable; a receipt that is `pending` is not ranked yet. A `play_token` counts once.
 
@@ -135,7 +142,7 @@ class SyncClient(SyncSender):
         fields: dict[str, Any] = {"player_id": player_id, "score": sendable("score", score), "at": at, "segments": segments}
         fields |= {"game_id": game_id, "play_token": play_token} | ({} if windows is None else {"windows": list(windows)})
         fields |= {"name": name, "avatar_url": avatar_url}
-        return self._call(_submission(board, "scores", fields, metadata, idempotency_key))
+        return self._call(_submission(board, ("scores", explain), fields, metadata, idempotency_key))
 
     def increment(
         self,
@@ -151,6 +158,7 @@ class SyncClient(SyncSender):
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
 
@@ -158,7 +166,7 @@ class SyncClient(SyncSender):
         """
         fields = {"player_id": player_id, "amount": sendable("amount", amount), "at": at, "segments": segments, "game_id": game_id}
         fields |= {"play_token": play_token, "name": name, "avatar_url": avatar_url}
-        return self._call(_submission(board, "increments", fields, metadata, idempotency_key))
+        return self._call(_submission(board, ("increments", explain), fields, metadata, idempotency_key))
 
     def submit_many(
         self,
@@ -322,6 +330,8 @@ class SyncClient(SyncSender):
         return self._call(read(reasons_of, "readyz", under=""), attempts=1)
 
 
-def _submission(board: str, route: str, fields: dict[str, Any], metadata: Any, key: str | None) -> Call[Receipt]:
+def _submission(board: str, route: tuple[str, bool], fields: dict[str, Any], metadata: Any, key: str | None) -> Call[Receipt]:
     body = {**fields, "metadata": metadata, "idempotency_key": key}
-    return change(decoder(Receipt), "POST", "boards", board, route, body=body, key=RequestKey(key, in_body=key is not None, may_spool=True))
+    query = {"explain": True} if route[1] else None
+    taken = RequestKey(key, in_body=key is not None, may_spool=True)
+    return change(decoder(Receipt), "POST", "boards", board, route[0], query=query, body=body, key=taken)

@@ -24,6 +24,7 @@ from keepscore.service.routes.boards import Api
 from keepscore.service.routes.compat import Compat
 from keepscore.service.routes.console import ConsoleRoutes
 from keepscore.service.routes.corrections import CorrectionRoutes
+from keepscore.service.routes.explanations import ExplanationRoutes
 from keepscore.service.routes.friend_scores import FriendScores
 from keepscore.service.routes.friends import FriendRoutes
 from keepscore.service.routes.groups import GroupRoutes
@@ -93,6 +94,7 @@ def make_app(
         LiveRoutes(leaderboards.runtime.live, live),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
         FriendScores(leaderboards, default_board, access.rules.is_public),
+        ExplanationRoutes(leaderboards, rules),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]
     routes = [with_body_checks(route) for route in routes]

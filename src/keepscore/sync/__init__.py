@@ -32,6 +32,7 @@ from keepscore.leaderboards import now_ms
 from keepscore.loop_thread import LoopThread
 from keepscore.sync.admin import Administration
 from keepscore.sync.audit import Audit
+from keepscore.sync.explain import Explanations
 from keepscore.sync.friends import Friends
 from keepscore.sync.groups import Groups
 from keepscore.sync.history import History
@@ -62,6 +63,7 @@ class Leaderboards:
         self.friends = Friends(self)
         self.groups = Groups(self)
         self.matches = Matches(self)
+        self.explain = Explanations(self)
         self.admin = Administration(self)
         self.keys = Keys(self)
         self.moderation = Moderation(self)
@@ -120,10 +122,11 @@ class Leaderboards:
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Submit a score. When this returns, the score is durable and ranked. A `play_token` counts once.
 
-        `name` and `avatar_url` go to the player's profile.
+        `name` and `avatar_url` go to the player's profile. With `explain`, the receipt says who is next, and who was overtaken.
 
         On a `sum` board it is a correction: it sets the score in the board's first window, or in the first of `windows`; the same
         difference counts in the rest of these. Other windows do not change.
@@ -142,6 +145,7 @@ class Leaderboards:
                 play_token=play_token,
                 name=name,
                 avatar_url=avatar_url,
+                explain=explain,
             )
         )
 
@@ -159,6 +163,7 @@ class Leaderboards:
         play_token: str | None = None,
         name: str | None = None,
         avatar_url: str | None = None,
+        explain: bool = False,
     ) -> Receipt:
         """Add an amount to a player's score: on `sum` and `last` boards, and on `best` boards with `increments`.
 
@@ -177,6 +182,7 @@ class Leaderboards:
                 play_token=play_token,
                 name=name,
                 avatar_url=avatar_url,
+                explain=explain,
             )
         )
 

@@ -20,7 +20,7 @@ COMMANDS = [
     ),
     *([name] for name in ("windows", "snapshots", "history", "as-of", "events", "export-events")),
     *([name] for name in ("migrate", "keeper", "revise", "reset")),
-    *([name] for name in ("friends", "groups", "view")),
+    *([name] for name in ("friends", "groups", "view", "needs", "why")),
     *(["groups", name] for name in ("create", "show", "list", "join", "leave", "rotate", "delete", "rank")),
     *(["friends", name] for name in ("show", "set", "add", "remove", "rank")),
     *(["keeper", name] for name in ("status", "run-once")),

@@ -20,6 +20,7 @@ from keepscore.client import (
     SyncClient,
     namespaces,
     sync_audit,
+    sync_explanations,
     sync_friends,
     sync_groups,
     sync_keys,
@@ -29,6 +30,7 @@ from keepscore.client import (
     sync_webhooks,
 )
 from keepscore.client import audit as client_audit
+from keepscore.client import explanations as client_explanations
 from keepscore.client import friends as client_friends
 from keepscore.client import groups as client_groups
 from keepscore.client import keys as client_keys
@@ -48,6 +50,7 @@ from keepscore.lifecycle.administration import Administration
 from keepscore.players.friends import Friends
 from keepscore.players.groups import Groups
 from keepscore.players.profiles import Players
+from keepscore.reading.explanations import Explanations
 from keepscore.reading.history import History
 from keepscore.service.http.problems import problem_of
 
@@ -66,7 +69,7 @@ def public(cls: type) -> dict[str, Any]:
 def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
     """All calls of a client, those of its namespaces included, by what a program writes."""
     found = public(client)
-    for name in ("history", "players", "friends", "groups", "admin", "keys", "moderation", "audit"):
+    for name in ("history", "players", "friends", "groups", "explain", "admin", "keys", "moderation", "audit"):
         namespace = inspect.getattr_static(client, name)
         found |= {f"{name}.{method}": function for method, function in public(get_type_hints(namespace.fget)["return"]).items()}
     return found
@@ -80,6 +83,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (Players, namespaces.Players),
         (Friends, client_friends.Friends),
         (Groups, client_groups.Groups),
+        (Explanations, client_explanations.Explanations),
         (Administration, namespaces.Administration),
         (Keys, client_keys.Keys),
         (Moderation, client_moderation.Moderation),
@@ -91,6 +95,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (sync.Players, sync_namespaces.SyncPlayers),
         (sync.Friends, sync_friends.SyncFriends),
         (sync.Groups, sync_groups.SyncGroups),
+        (sync.Explanations, sync_explanations.SyncExplanations),
         (sync.Administration, sync_namespaces.SyncAdministration),
         (sync.Keys, sync_keys.SyncKeys),
         (sync.Moderation, sync_moderation.SyncModeration),

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from keepscore.domain.boards import Board, Score, board_from_dict
+from keepscore.domain.results.explanations import Explanation
 from keepscore.domain.results.plain import Result, encode
 from keepscore.domain.results.reports import (
     BestPlace,
@@ -128,6 +129,8 @@ class Receipt(Result, gc=False):
     reasons: list[Reason] | UnsetType = UNSET
     #: Where the ranking is by now, as `epoch:seq`: a read with this as `min_seq` shows the submission.
     position: str | UnsetType = UNSET
+    #: Where it was asked for (`explain`): who is next, who was overtaken, and whether it is a personal best.
+    explanation: Explanation | UnsetType = UNSET
     #: On a board with a prize: a signed statement that the submission was accepted, which anyone can verify.
     signed_receipt: str | UnsetType = UNSET
 

@@ -29,6 +29,7 @@ from keepscore.service.routes.bodies import (
     CountQuery,
     DistributionQuery,
     EntryBody,
+    ExplainQuery,
     LookupBody,
     PlayerQuery,
     ReviseBody,
@@ -133,7 +134,7 @@ class Api:
 
     # -- submissions ----------------------------------------------------------------------------------------------------
 
-    async def submit(self, request: Request[NoQuery, ScoreBody]) -> Answer:
+    async def submit(self, request: Request[ExplainQuery, ScoreBody]) -> Answer:
         """Submit a score."""
         body = request.body
         receipt = await self._lb.submit(
@@ -149,10 +150,11 @@ class Api:
             play_token=body.play_token,
             name=body.name,
             avatar_url=body.avatar_url,
+            explain=request.query.explain,
         )
         return Answer(receipt, status_of(receipt), replay_headers(receipt))
 
-    async def increment(self, request: Request[NoQuery, AmountBody]) -> Answer:
+    async def increment(self, request: Request[ExplainQuery, AmountBody]) -> Answer:
         """Add an amount."""
         body = request.body
         receipt = await self._lb.increment(
@@ -167,6 +169,7 @@ class Api:
             play_token=body.play_token,
             name=body.name,
             avatar_url=body.avatar_url,
+            explain=request.query.explain,
         )
         return Answer(receipt, status_of(receipt), replay_headers(receipt))
 

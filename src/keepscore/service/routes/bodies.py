@@ -48,6 +48,7 @@ __all__ = [
     "DistributionQuery",
     "EntryBody",
     "EventsQuery",
+    "ExplainQuery",
     "HistoryQuery",
     "ImportBody",
     "ImportQuery",
@@ -155,6 +156,12 @@ class DistributionQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
     """Into how many parts."""
 
     bins: BinCount = 24
+
+
+class ExplainQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Whether the receipt says who is next, and who was overtaken."""
+
+    explain: bool = False
 
 
 class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):

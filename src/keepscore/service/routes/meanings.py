@@ -5,6 +5,7 @@ Fields of boards have their meanings in `board_fields`. `Struct.field` goes befo
 
 from __future__ import annotations
 
+from keepscore.service.routes.explained_meanings import EXPLAINED_FIELDS, EXPLAINED_PARAMETERS
 from keepscore.service.routes.match_meanings import MATCH_MEANINGS
 from keepscore.service.routes.moderation_meanings import MODERATION_MEANINGS
 from keepscore.service.routes.prize_meanings import PRIZE_MEANINGS
@@ -13,14 +14,13 @@ from keepscore.service.routes.review_meanings import REVIEW_MEANINGS
 __all__ = ["FIELD_MEANINGS", "PARAMETERS", "PATH_EXAMPLES", "meaning_of"]
 
 #: Parameters of paths, queries and headers. `path rank` goes before `rank`.
-PARAMETERS = {
+PARAMETERS = EXPLAINED_PARAMETERS | {
     "board": "The board's name.",
     "player_id": "The player's id, percent-encoded.",
     "friend_id": "The friend's id, percent-encoded.",
     "member_id": "The member's id, percent-encoded.",
     "group_id": "The group's id, as the answer to its creation has it.",
     "userIds": "The players, up to 5,000: separated by commas, or the parameter repeated.",
-    "mode": "The board. Default: the default board.",
     "date": "The day, such as 2026-11-15. Default: the present one.",
     "top": "How many of the first players, 0 to 1,000.",
     "friends": "How many of the player's friends, 0 to 5,001.",
@@ -41,7 +41,7 @@ PARAMETERS = {
     "around": "How many players to add above and below, up to 500.",
     "min": "The lowest score to list or count.",
     "friends_of": "Follow this player and the player's friends.",
-    "mode": "`stream` sends every step, `cache` only the latest state.",
+    "mode": "Of a stream: `stream` sends every step, `cache` only the latest state. Of friends' scores: the board.",
     "resume_from": "The position of the last message, after a connection was cut; `Last-Event-ID` goes before it.",
     "min_seq": "A `position` that the answer must include. The read waits for up to 5 s (then 503); 409: it is of another epoch.",
     "max": "The highest score to list or count.",
@@ -95,7 +95,7 @@ PATH_EXAMPLES = {
 #: Where an answer comes from the ledger's checkpoint or an archive, or is an estimate.
 _ESTIMATE = "Only with `keep_top`, for a player the engine does not keep"
 
-FIELD_MEANINGS = {
+FIELD_MEANINGS = EXPLAINED_FIELDS | {
     **REVIEW_MEANINGS,
     **MATCH_MEANINGS,
     # Submissions.
