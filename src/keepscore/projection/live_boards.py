@@ -388,6 +388,8 @@ def check_links(board: Board, boards: Mapping[str, Board]) -> None:
             problem = f"board {name!r} has decimals = {other.decimals}, and this one {board.decimals}"
         elif other.is_rollup:
             problem = f"board {name!r} is a roll-up, which takes no scores"
+        elif other.rating is not None:
+            problem = f"board {name!r} has a rating, and takes matches, no scores"
         elif other.following:
             problem = f"board {name!r} follows another system, and takes no scores"
         elif board.takes_increments and not other.takes_increments:

@@ -10,6 +10,7 @@ import pytest
 from keepscore import Board
 from keepscore.errors import (
     EngineUnavailable,
+    EventsDropped,
     InvalidBoard,
     InvalidField,
     InvalidPage,
@@ -412,3 +413,49 @@ async def test_matches_of_a_merged_guest(place):
         assert (await lb.matches.head_to_head("duels", "ada", "bo")).wins == 2
         tried = await lb.moderation.void("duels", "a bug", match_id="m", mode="replay", dry_run=True)
         assert {change.player_id for change in tried.changes} >= {"ada", "bo"}
+
+
+async def test_no_board_sends_its_scores_on_to_ratings(tmp_path):
+    async with leaderboards(f"sqlite:///{tmp_path / 'scores.db'}", boards=[DUELS, Board("ranked", operator="sum")]) as lb:
+        with pytest.raises(InvalidBoard, match="takes matches"):
+            await lb.admin.put_board(Board("scores", operator="sum", also=["duels"]))
+        await lb.admin.put_board(Board("scores", operator="sum", also=["ranked"]))
+        with pytest.raises(InvalidBoard, match="takes matches"):
+            await lb.admin.put_board(Board("ranked", rating=ELO), confirm=True)
+
+
+async def test_the_past_and_what_follows_a_reset(place):
+    clock = Clock(NOON)
+    async with leaderboards(*place, [DUELS], clock) as lb:
+        await lb.matches.record("duels", "ada", "bo", 1)
+        then = clock.now
+        clock.now += MINUTE
+        await lb.matches.record("duels", "ada", "bo", 0)
+        past = await lb.history.as_of("duels", at(then))
+        assert {one.player_id: one.score for one in past.standings} == {"ada": 1016, "bo": 984}
+        clock.now += MINUTE
+        await lb.admin.reset("duels")
+        clock.now += MINUTE
+        receipt = await lb.matches.record("duels", "ada", "bo", 1)
+        assert [player.rating for player in receipt.players] == [1016, 984]
+        assert await ratings(lb, "duels") == {"ada": 1016, "bo": 984}
+        assert await differences(lb) == []
+
+
+async def test_folded_events_leave_their_ratings(tmp_path):
+    clock = Clock(NOON)
+    where = f"sqlite:///{tmp_path / 'scores.db'}"
+    async with leaderboards(where, boards=[DUELS], clock=clock, keep_events="30d") as lb:
+        await lb.matches.record("duels", "ada", "bo", 1, match_id="m")
+        clock.now += 90 * DAY
+        for _ in range(3):
+            await lb.admin.run_keeper()
+            clock.now += DAY
+        assert (await lb.matches.of_player("duels", "ada")).total == 0
+        receipt = await lb.matches.record("duels", "ada", "bo", 1)
+        assert [player.rating for player in receipt.players] == [1031, 969]
+        assert (await lb.matches.ratings("duels", "ada")).points[0].rating == 1031
+        assert (await lb.matches.record("duels", "ada", "bo", 1, match_id="m")).replayed
+        with pytest.raises(EventsDropped):
+            await lb.moderation.void("duels", "a bug", match_id="m", mode="replay")
+        assert await differences(lb) == []
