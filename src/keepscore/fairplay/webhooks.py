@@ -22,6 +22,8 @@ __all__ = ["Deliver", "Webhooks"]
 
 #: Messages that are sent at once, and those of one run.
 TOGETHER, MOST_OF_A_RUN = 8, 400
+#: Characters of an id.
+MAX_ID = 64
 #: Behind every moment and id.
 LAST = (1 << 62, "")
 
@@ -47,8 +49,8 @@ class Webhooks:
 
     async def retry(self, delivery_id: str | None = None) -> Retried:
         """Try a delivery, or all that wait, again now, and not only when their pause is over."""
-        now = self._clock()
-        count = await self._ledger.outbox.retry(delivery_id, now)
+        now, is_possible = self._clock(), delivery_id is None or _is_id(delivery_id)
+        count = await self._ledger.outbox.retry(delivery_id, now) if is_possible else 0
         if not count and delivery_id is not None:
             raise UnknownDelivery(f"there is no delivery {delivery_id[:40]!r} that waits: 'keepscore webhooks list' shows them")
         if count:
@@ -104,10 +106,15 @@ def _shown(message: Message) -> Delivery:
     return Delivery(message.id, message.topic, state, time_of(message.created), message.attempts, next_at, delivered_at, message.error)
 
 
+def _is_id(text: str) -> bool:
+    """Return whether a text may be the id of a message: a ledger need not be asked for others."""
+    return 0 < len(text) <= MAX_ID and text.isascii() and text.isprintable()
+
+
 def _place(cursor: str | None) -> tuple[int, str]:
     if cursor is None:
         return LAST
     created, dot, message_id = cursor.partition(".")
-    if not dot or not created.isascii() or not created.isdecimal() or len(created) > 16 or len(message_id) > 64 or not message_id.isascii():
+    if not dot or not created.isascii() or not created.isdecimal() or len(created) > 16 or not _is_id(message_id):
         raise InvalidPage(f"cursor = {cursor[:40]!r} is not one that this service gave: take next_cursor as it is")
     return int(created), message_id

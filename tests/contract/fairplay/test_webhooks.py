@@ -99,7 +99,10 @@ async def test_pauses_grow_and_can_be_cut_short(opening, clock, receiver):
         assert (await shown(lb))[0] == "paid"
         with pytest.raises(InvalidField):
             await lb.webhooks.deliveries(state="lost")
-        for cursor in ("x", "1", "9" * 20 + ".a"):
+        for wrong in ("\0", "é", "x" * 65, ""):
+            with pytest.raises(UnknownDelivery):
+                await lb.webhooks.retry(wrong)
+        for cursor in ("x", "1", "9" * 20 + ".a", "1.\0", "1."):
             with pytest.raises(InvalidPage):
                 await lb.webhooks.deliveries(cursor=cursor)
 
