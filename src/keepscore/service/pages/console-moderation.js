@@ -79,12 +79,11 @@ function changesTable(changes) {
 }
 
 async function restricted(again) {
-  const [{ voids }, hidden] = await Promise.all([read("/v1/moderation/voids"), read("/v1/moderation/restricted").catch(() => null)]);
+  const [{ voids }, { players: hidden }] = await Promise.all([read("/v1/moderation/voids"), read("/v1/moderation/restricted")]);
   const rows = voids.slice(0, 50).map((one) => [one.void_id, one.board, one.reason, `${one.events} of ${one.players}`, moment(one.at), one.state, one.state === "standing" ? button("Undo", () => undo(one.void_id, again)) : ""]);
   const content = [make("h2", {}, "Voids"), table(["Void", "Board", "Reason", "Events of players", "When", "State", ""], rows, "Nothing is void.")];
-  const players = hidden?.restrictions ?? hidden?.players ?? hidden?.restricted ?? [];
-  if (players.length) content.push(make("h2", {}, "Hidden and shadowed"), table(["Player", "How", "Boards", "Until", "Reason"], players.map((one) => [one.player_id, one.kind ?? one.state ?? one.action, (one.boards ?? ["all"]).join(", "), moment(one.until), one.reason])));
-  return content;
+  const players = hidden.map((one) => [make("bdi", {}, one.player_id), one.state, one.boards?.join(", ") ?? "all", moment(one.until), one.reason]);
+  return [...content, make("h2", {}, "Hidden and shadowed"), table(["Player", "State", "Boards", "Until", "Reason"], players, "Nobody is.")];
 }
 
 // -- the queue ----------------------------------------------------------------------------------------------------------
@@ -129,11 +128,11 @@ function evidence(found) {
 // -- appeals ------------------------------------------------------------------------------------------------------------
 
 export async function appealsSection(_, again) {
-  const { appeals } = await read("/v1/appeals");
-  const rows = appeals.map((appeal) => [
+  const { items } = await read("/v1/appeals");
+  const rows = items.map((appeal) => [
     moment(appeal.at),
     make("bdi", {}, appeal.player_id),
-    appeal.decision_id ?? appeal.decision ?? "",
+    appeal.decision_id,
     appeal.text,
     appeal.reply ?? button("Reply…", async () => {
       const reply = prompt(`Reply to ${appeal.player_id}:`);
