@@ -59,7 +59,7 @@ def page(browser: Browser, service: Service) -> Iterator[Page]:
     context = browser.new_context(base_url=service.url, viewport={"width": 1280, "height": 900})
     opened = context.new_page()
     said: list[str] = []
-    opened.on("console", lambda message: "404" in message.text or said.append(message.text))
+    opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
     yield opened
     context.close()

@@ -144,10 +144,11 @@ class Players:
         window: str | None = None,
         window_id: str | None = None,
         segment: str | None = None,
+        rank: str | None = None,
         viewer: str | None = None,
     ) -> FoundPlayers:
         """Return ranked players whose names begin with some letters, in rank order, as a `viewer` may see them."""
-        query = {"name": name, "limit": limit, "window": window, "window_id": window_id, "segment": segment, "viewer": viewer}
+        query = {"name": name, "limit": limit, "viewer": viewer, **view_of(window, window_id, segment, rank)}
         return await self._call(read(decoder(FoundPlayers), "boards", board, "players", query=query))
 
     async def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:

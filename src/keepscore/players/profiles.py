@@ -66,10 +66,11 @@ class Players:
         window: str | None = None,
         window_id: str | None = None,
         segment: str | None = None,
+        rank: str | None = None,
         viewer: str | None = None,
     ) -> FoundPlayers:
         """Return ranked players whose names begin with some letters, in rank order, as a `viewer` may see them."""
-        view = self._reader.view(board, window, window_id, segment)._replace(viewer=viewer)
+        view = self._reader.view(board, window, window_id, segment, rank)._replace(viewer=viewer)
         return await self._people.search(view, name, limit)
 
     async def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:

@@ -50,12 +50,13 @@ class Players:
         window: str | None = None,
         window_id: str | None = None,
         segment: str | None = None,
+        rank: str | None = None,
         viewer: str | None = None,
     ) -> FoundPlayers:
         """Return ranked players whose names begin with some letters, in rank order, as a `viewer` may see them."""
         return self._leaderboards._run(
             self._leaderboards._async.players.search(
-                board, name, limit=limit, window=window, window_id=window_id, segment=segment, viewer=viewer
+                board, name, limit=limit, window=window, window_id=window_id, segment=segment, rank=rank, viewer=viewer
             )
         )
 

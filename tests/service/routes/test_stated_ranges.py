@@ -41,6 +41,8 @@ def read(client: httpx.Client, path: str, parameter: dict[str, Any], value: obje
         query["player_id"] = "ada"
     if path.endswith("/as-of"):
         query.setdefault("at", "2026-01-01T00:00:00Z")
+    if path == "/v1/boards/{board}/players":
+        query.setdefault("name", "a")
     if path == "/v1/live":
         query |= {"board": BOARD} | ({"player_id": "ada"} if parameter["name"] == "around" else {})
     return asked(client, "GET", path.format(**parts), params=query)

@@ -14,7 +14,7 @@ from tests.service.running import JSON, Service, refused, taken
 
 Define = Callable[..., str]
 
-WINDOW_FIELDS = {"id", "score", "rank", "previous_rank", "rank_change", "percentile", "total_players"}
+WINDOW_FIELDS = {"id", "score", "rank", "previous_rank", "rank_change", "percentile", "total_players", "position"}
 RECEIPT_FIELDS = (WINDOW_FIELDS - {"id"}) | {"board", "player_id", "updated", "windows"}
 
 
@@ -36,7 +36,7 @@ def test_an_answer_has_the_fields_of_the_contract(service: Service, board: Defin
         name, "alice", 1500, at=now.isoformat(), segments={"region": "eu"}, game_id="abc123", metadata={"level": [1, None, {"x": 2.5}]}
     )
     assert set(answer) == RECEIPT_FIELDS
-    headline = {key: value for key, value in answer.items() if key != "windows"}
+    headline = {key: value for key, value in answer.items() if key not in ("windows", "position")}
     assert headline == {
         "board": name,
         "player_id": "alice",

@@ -269,11 +269,13 @@ class Side:
 
 
 def plain(body: Any, path: str) -> Any:
-    """A body without layouts; without times where the layout has none, and whether a score that stayed got a new time."""
+    """A body without layouts and positions; without times where the layout has none, and whether a score that stayed got a new time."""
     if isinstance(body, list):
         return [plain(item, path) for item in body]
     if isinstance(body, dict):
-        hidden = {"layouts", "since", "updated"} if path.split("/")[3:4] in ([name] for name in (*TIMELESS, "more")) else {"layouts"}
+        timeless = path.split("/")[3:4] in ([name] for name in (*TIMELESS, "more"))
+        # Each engine counts positions of its own.
+        hidden = {"layouts", "position"} | ({"since", "updated"} if timeless else set())
         return {key: plain(value, path) for key, value in body.items() if key not in hidden}
     return body
 

@@ -16,6 +16,7 @@ from keepscore.service.routes.stated import (
     BinCount,
     BoardEventCount,
     EventCount,
+    FoundCount,
     ImportKeys,
     NumberField,
     Offset,
@@ -126,7 +127,7 @@ class SearchQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
     """The first letters of a name (they have to be given), and how many players."""
 
     name: str = ""
-    limit: int = 20
+    limit: FoundCount = 20
 
 
 class SegmentsQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -176,6 +176,7 @@ class PlayerRoutes:
             window=query.window,
             window_id=query.window_id,
             segment=query.segment,
+            rank=query.rank,
             viewer=viewer_of(request),
         )
         return Answer(found, headers=NO_STORE)

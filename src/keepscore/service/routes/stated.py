@@ -17,6 +17,7 @@ from keepscore.domain.imports import KEY_PATTERN
 from keepscore.domain.positions import POSITION_PATTERN
 from keepscore.domain.profiles import URL_BYTES
 from keepscore.domain.values import MAX_ID_BYTES, TEXT_PATTERN
+from keepscore.players.people_of_boards import MAX_FOUND
 from keepscore.reading.among import MAX_AMONG
 from keepscore.reading.distribution import MAX_BINS
 from keepscore.reading.history import MAX_BOARD_EVENTS, MAX_EVENTS, MAX_WINDOWS
@@ -35,6 +36,7 @@ __all__ = [
     "BinCount",
     "BoardEventCount",
     "EventCount",
+    "FoundCount",
     "FriendCount",
     "FriendIds",
     "FriendLimit",
@@ -115,6 +117,7 @@ Offset = Annotated[int, _from_to(0, MAX_OFFSET)]
 BinCount = Annotated[int, _from_to(1, MAX_BINS)]
 AroundCount = Annotated[int, _from_to(0, MAX_AROUND)]
 WindowCount = Annotated[int, _from_to(1, MAX_WINDOWS)]
+FoundCount = Annotated[int, _from_to(1, MAX_FOUND)]
 EventCount = Annotated[int, _from_to(1, MAX_EVENTS)]
 BoardEventCount = Annotated[int, _from_to(1, MAX_BOARD_EVENTS)]
 
