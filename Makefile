@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-audit bench-waits bench-voids bench-matches sync docs format clean
+.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-audit bench-waits bench-voids bench-matches bench-people sync docs format clean
 
 help:                  ## List what can be made.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -68,6 +68,9 @@ bench-matches: .venv/benched   ## Measure matches beside single writes.
 
 bench-voids: .venv/benched   ## Measure a void of 10,000 events on a board with a million players on Redis, and how long others wait.
 	$(BIN)/python -m benchmarks.voids
+
+bench-people: .venv/benched   ## Measure what names cost a page of 100 players, and what a segment from the profile costs a write.
+	$(BIN)/python -m benchmarks.people
 
 sync: .venv/linted     ## Generate the blocking library and client from the async ones.
 	$(BIN)/python tools/write_sync.py

@@ -47,9 +47,11 @@ from keepscore.lifecycle.readiness import Readiness
 from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.lifecycle.relearning import Relearning
 from keepscore.lifecycle.vitals import VitalSigns
+from keepscore.players.following import Following
 from keepscore.players.friends import FriendLists, Friends
 from keepscore.players.friendships import KnownFriendships
 from keepscore.players.groups import Groups
+from keepscore.players.job import FollowProfiles
 from keepscore.players.matches import Matches
 from keepscore.players.notes import Notes
 from keepscore.players.profiles import Players
@@ -251,6 +253,8 @@ async def build_runtime(
     reader.labels.friendships = KnownFriendships(friend_lists)
     cards = reader.cards
 
+    following = Following(stores, cards)
+
     retries = Retries(ledger)
     addresses = Addresses(ledger, secret)
     parts = WriteParts(
@@ -265,6 +269,7 @@ async def build_runtime(
         retries=retries,
         rules=BoardRules(ledger, is_shared),
         origins=addresses,
+        segments=following,
     )
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 
@@ -310,12 +315,13 @@ async def build_runtime(
         FinishReviews(job_parts, review),
         NoteAddresses(job_parts, addresses),
         RestorePlayers(job_parts, restricting),
+        FollowProfiles(job_parts, following),
         DecidePrizes(prize_windows),
         Deliver(job_parts, sender),
     ]
     keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, fair_play)
     appeals = Appeals(stores, voids, review)
-    players = Players(stores, claims, reader)
+    players = Players(stores, claims, reader, lambda changed: following.move(changed, writer))
     return Runtime(
         settings=settings,
         clock=clock,

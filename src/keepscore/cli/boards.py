@@ -43,7 +43,7 @@ def boards_list(url: Url = None, config: Config = None, json: Json = False) -> N
     table = new_table("board", "operator", "order", "ties", "windows", "segments", "version")
     for info in found:
         board = info.board
-        lists = [", ".join(board.periods), ", ".join(board.segments)]
+        lists = [", ".join(board.periods), ", ".join(board.slicing.labels)]
         table.add_row(*map(cell, (board.name, board.operator, board.order, board.ties, *lists, info.version)))
     return out.print(table)
 

@@ -47,7 +47,7 @@ def consequences(old: Board, new: Board, is_replaced: bool) -> list[str]:
     changed += _of_windows(old, new, is_replaced)
     changed += [f"segment {name!r} and its rankings are dropped" for name in old.segments if name not in new.segments]
     changed += [f"segment {name!r} is added: {_REBUILT}" for name in new.segments if name not in old.segments]
-    if set(old.segments) == set(new.segments) and old.segments != new.segments:
+    if old.segments != new.segments and all(one in new.segments for one in old.segments) and len(old.segments) == len(new.segments):
         changed.append(f"segments change their order: {_REBUILT}")
     return changed + (_lost_settings("", old, new, (*MEANING, *_BY_PARTS)) if is_replaced else [])
 

@@ -123,7 +123,8 @@ FIELDS: dict[str, str] = {
     "settings for each. Answers are about the first one unless a request names another",
     "timezone": "the IANA time zone in which windows begin and end, such as `Europe/Berlin`",
     "week_start": "the day on which weeks begin, `monday` to `sunday`",
-    "segments": f"attributes that get their own rankings, such as `region` and `country`; at most {BOUNDS['Board.segments'].most}",
+    "segments": "attributes that get their own rankings: names, such as `region`; tables, such as `{name = 'country', from = 'profile'}` "
+    f"with `sticky` or `brackets`; and combinations, such as `['country', 'level']`; at most {BOUNDS['Board.segments'].most}",
     "min_score": "the lowest score that is accepted; by default -`max_score`, and 0 with `decay`",
     "max_score": "the highest score that is accepted; by default 2^53 − 1",
     "decay": "how scores lose value over time, such as `{half_life = '7d'}`",
@@ -263,7 +264,7 @@ TABLES = {
 }
 
 #: The type of each field that is not a choice, as `check_type` names it.
-TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str", "segments": "list of str"}
+TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str"}
 TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
 TYPES |= {"increments": "bool", "following": "bool", "movement": "str | null", "keep_top": "int | null", "resets": "list of str"}
 #: What may be chosen.

@@ -24,7 +24,7 @@ from keepscore.domain.board_checks import (
     check_type,
     half_life_of,
 )
-from keepscore.domain.board_fields import BOUNDS, CHOICES, FIELDS, NAME_PATTERN, SEGMENT_PATTERN, TYPES, WINDOW_FIELDS, WindowName
+from keepscore.domain.board_fields import BOUNDS, CHOICES, FIELDS, NAME_PATTERN, TYPES, WINDOW_FIELDS, WindowName
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity, inactivity_from
@@ -32,6 +32,7 @@ from keepscore.domain.prizes import Prize, prize_from
 from keepscore.domain.ratings.definition import Rating, rating_from
 from keepscore.domain.rollups import Rollup, rollup_from
 from keepscore.domain.rules import Rules, rules_from
+from keepscore.domain.segments import canonical_segments, check_segment_name
 from keepscore.domain.tiers import tiers_from
 from keepscore.errors import InvalidBoard
 
@@ -53,7 +54,6 @@ _TEMPLATES = {
     "live_segment_key": ("board", "segment", "value"),
 }
 _NAME = re.compile(NAME_PATTERN)
-_SEGMENT = re.compile(SEGMENT_PATTERN)
 
 
 def wrong(board: Board, field: str, value: object, allowed: str) -> InvalidBoard:
@@ -129,7 +129,7 @@ def check_board(board: Board) -> None:
 def _check_types(board: Board) -> None:
     for field, expected in TYPES.items():
         checked(board, field, getattr(board, field), partial(check_type, expected))
-    for field in ("segments", "also", "resets"):
+    for field in ("also", "resets"):
         # Lists of its own: a caller's may change, and may be a tuple.
         force_setattr(board, field, list(getattr(board, field)))
     for field, choices in CHOICES.items():
@@ -141,11 +141,14 @@ def _check_names(board: Board) -> None:
     form = f"allowed: letters, digits, '_', '-', '.', at most {BOUNDS['Board.name'].most}, a letter or digit first"
     if not _NAME.fullmatch(board.name):
         raise wrong(board, "name", board.name, form)
-    if len(board.segments) not in BOUNDS["Board.segments"] or len(set(board.segments)) < len(board.segments):
-        raise wrong(board, "segments", board.segments, f"at most {BOUNDS['Board.segments'].most}, each once")
-    for segment in board.segments:
-        if not _SEGMENT.fullmatch(segment):
-            raise wrong(board, "segments", segment, "allowed: lower-case letters, digits and '_', at most 32, a letter first")
+    for segment in board.segments if isinstance(board.segments, list | tuple) else ():
+        if isinstance(segment, str):
+            checked(board, "segments", segment, check_segment_name)
+    force_setattr(board, "segments", checked(board, "segments", board.segments, canonical_segments))
+    if board.slicing.profile:
+        for field in ("keep_top", "inactivity", "following"):
+            if getattr(board, field):
+                raise wrong(board, field, getattr(board, field), "a board with segments from the profile has none: remove one of the two")
     if len(board.also) not in BOUNDS["Board.also"] or len(set(board.also)) < len(board.also) or board.name in board.also:
         raise wrong(board, "also", board.also, f"at most {BOUNDS['Board.also'].most} other boards, each once")
     for other in board.also:

@@ -40,6 +40,7 @@ from keepscore.domain.prizes import Prize, RewardRanges, reward_ranges
 from keepscore.domain.ratings.definition import Rating
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import RuleLimits, Rules, limits_of
+from keepscore.domain.segments import Slicing, slicing_of
 from keepscore.domain.tiers import Tier
 from keepscore.errors import InvalidBoard, InvalidScore
 
@@ -102,7 +103,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     windows: list[WindowName] | dict[WindowName, Window] = msgspec.field(default_factory=lambda: _ALL_TIME)
     timezone: str = "UTC"
     week_start: Weekday = "monday"
-    segments: list[str] = []
+    segments: list[Any] = []
     min_score: int | float | None = None
     max_score: int | float | None = None
     decay: Decay | None = None
@@ -187,6 +188,11 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         if isinstance(self.windows, Mapping):
             return {str(name): window for name, window in self.windows.items()}
         return {str(name): Window() for name in self.windows}
+
+    @cached_property
+    def slicing(self) -> Slicing:
+        """Where the values of its segments come from, and which slices there are."""
+        return slicing_of(self.segments)
 
     @cached_property
     def ttls_ms(self) -> dict[str, int]:

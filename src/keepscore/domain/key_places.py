@@ -68,7 +68,7 @@ class KeyPlaces:
         for key in (key_of(board, span, ""), live_key_of(board, span.window, "") if is_live else None):
             if key is not None:
                 self._wholes.setdefault(key, []).append(RankingPlace(span.window, span.id))
-        for name in board.segments:
+        for name in board.slicing.labels:
             slice_ = f"{name}:{_VALUE}"
             for key in (key_of(board, span, slice_), live_key_of(board, span.window, slice_) if is_live else None):
                 if key is not None:

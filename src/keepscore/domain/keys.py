@@ -95,7 +95,7 @@ def tag_of(key: str) -> str:
 def moves_tag(board: Board) -> bool:
     """Return whether a segment's value stands where its braces would decide the slot of a key."""
     spans = [span for name in board.periods for span in islice(_spans(board, name), 1)]
-    slices = [(span, f"{segment}:{{") for span in spans for segment in board.segments]
+    slices = [(span, f"{segment}:{{") for span in spans for segment in board.slicing.labels]
     return any("\x02" in _key_of(board, *one) + (live_key_of(board, one[0].window, one[1]) or "") for one in slices)
 
 
@@ -111,7 +111,7 @@ def _moment(board: Board, ms: int) -> datetime:
 
 def sample_keys(board: Board, thorough: bool = False) -> list[str]:
     """Return keys of some rankings of a board, all different: of two windows in a row, or of two years of them (thorough)."""
-    slices = [f"{name}:{value}" for name in board.segments for value in ("x", "y")]
+    slices = [f"{name}:{value}" for name in board.slicing.labels for value in ("x", "y")]
     keys = []
     for name in board.periods:
         for i, span in enumerate(islice(_spans(board, name), None if thorough else 2)):
@@ -127,7 +127,7 @@ def _version_keys(board: Board, slices: list[str]) -> list[str]:
         span = span_at(board, name, cut - 1)
         if span is not None and (version := uncut(board, span)[1]):
             present = span_of(board, name, span.id.partition(".v")[0])
-            keys |= {(span, segment) for segment in ["", *slices]} | {(present, f"{segment}:{version}") for segment in board.segments}
+            keys |= {(span, segment) for segment in ["", *slices]} | {(present, f"{segment}:{version}") for segment in board.slicing.labels}
     return [key_of(board, span, segment) for span, segment in keys]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import urlsplit
 
@@ -40,12 +41,18 @@ MAX_LEVEL = 2**53 - 1
 PROFILE_FIELDS = ("name", "avatar_url", "region", "country", "level", "team", "attributes", "visibility")
 
 
+#: Fields that segments can come from; so can attributes that are called otherwise.
+TRAITS = ("region", "country", "level", "team")
+
+
 class Card(NamedTuple):
     """What lists show of a player."""
 
     name: str | None = None
     avatar_url: str | None = None
     visibility: Visibility = "public"
+    #: What segments can come from: region, country, level, team and attributes, by name.
+    traits: Mapping[str, object] = MappingProxyType({})
 
 
 #: The card of a player of whom nothing is known.
@@ -54,7 +61,8 @@ NO_CARD = Card()
 
 def card_of(profile: Mapping[str, Any]) -> Card:
     """Return what lists show of a player with this profile."""
-    return Card(profile.get("name"), profile.get("avatar_url"), cast("Visibility", profile.get("visibility", "public")))
+    traits = {**profile.get("attributes", {}), **{name: profile[name] for name in TRAITS if name in profile}}
+    return Card(profile.get("name"), profile.get("avatar_url"), cast("Visibility", profile.get("visibility", "public")), traits)
 
 
 def check_profile(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,9 +45,10 @@ __all__ = [
 NO_TIME = -1
 
 #: What an event does: it gives a score, adds an amount, adds the difference that a correction of a sum makes, gives the score that an
-#: amount has made of the best one; changes a rating after a match, gives the one to start from, or rates a match again (`ratings`); or
-#: says of another event that it no longer counts, or counts again, or of the player that nothing is ranked, or all is again (`verdicts`).
-Kind = Literal["score", "increment", "correction", "raise", "match", "initial", "rerate", "void", "restore", "hide", "show"]
+#: amount has made of the best one; changes a rating after a match, gives the one to start from, or rates a match again (`ratings`); says
+#: of another event that it no longer counts, or counts again, or of the player that nothing is ranked, or all is again (`verdicts`); or
+#: says that a player is in other slices from now on.
+Kind = Literal["score", "increment", "correction", "raise", "match", "initial", "rerate", "void", "restore", "hide", "show", "move"]
 #: The kinds whose amounts add to the score that there is.
 ADDING = ("increment", "correction", "match", "initial", "rerate")
 

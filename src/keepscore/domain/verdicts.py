@@ -15,12 +15,15 @@ from typing import Any
 
 from keepscore.domain.scoring import Event
 
-__all__ = ["ON_PLAYERS", "VERDICTS", "EventId", "event_id", "named_event", "that_count", "verdict_on"]
+__all__ = ["ON_PLAYERS", "RESTATING", "VERDICTS", "EventId", "event_id", "named_event", "that_count", "verdict_on"]
 
 #: The kinds of events that are verdicts on a player.
 ON_PLAYERS = frozenset({"hide", "show"})
 #: The kinds of events that are verdicts.
 VERDICTS = frozenset({"void", "restore"}) | ON_PLAYERS
+#: The kinds of events that bring nothing by themselves: who they are about is restated. A *move* has the slices in which a player is from
+#: now on, and in its metadata those in which the player may have been.
+RESTATING = VERDICTS | {"move"}
 
 #: Writer and number of an event on its board.
 EventId = tuple[int, int]
@@ -45,9 +48,9 @@ def verdict_on(event: Event) -> dict[str, list[int]]:
 def that_count(events: Iterable[Event]) -> list[Event]:
     """Return the events of one player that count: no verdicts, and nothing that a verdict among them has made void. O(n)."""
     found = list(events)
-    verdicts = [event for event in found if event.kind in VERDICTS]
+    verdicts = [event for event in found if event.kind in RESTATING]
     if not verdicts:
         return found
     restored = {(event.game_id, named_event(event)) for event in verdicts if event.kind == "restore"}
     void = {named_event(event) for event in verdicts if event.kind == "void" and (event.game_id, named_event(event)) not in restored}
-    return [event for event in found if event.kind not in VERDICTS and event_id(event) not in void]
+    return [event for event in found if event.kind not in RESTATING and event_id(event) not in void]

@@ -15,14 +15,15 @@ from typing import NamedTuple
 import msgspec
 
 from keepscore.domain.ordering import KeyCodec, Numbering, Ranks, Row
-from keepscore.domain.scoring import NO_TIME, State, fold_all
+from keepscore.domain.scoring import NO_TIME, State
 from keepscore.domain.windows import Span
 from keepscore.errors import EngineUnavailable
 from keepscore.lifecycle.parts import JobParts
-from keepscore.projection.fold import Positions, counts
+from keepscore.projection.fold import Positions
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.own_events import FoldRequest
+from keepscore.projection.player_states import state_in
 from keepscore.projection.replay import fold_ledger
 from keepscore.projection.rollups import positions_of
 from keepscore.storage.engines.base import Page, Ranking, RankingEngine
@@ -219,7 +220,7 @@ async def _timed(
         pasts = await pasts_of(ledger, live, [row.player for row in page.rows])
         for row in page.rows:
             past = pasts[row.player]
-            state = fold_all(live.board, [e for e in past.events if counts(live, e, ranking, upto)], past.states.get(ranking))
+            state = state_in(live, ranking, [e for e in past.events if e.n <= upto.get(e.writer, 0)], past.states)
             if exact and (state is None or state.score != row.score):
                 # What was before the ranking was dropped and started over does not count, but the events do not tell.
                 raise NotExact

@@ -7,7 +7,7 @@ from itertools import islice
 
 from keepscore.domain.inactivity import is_loss
 from keepscore.domain.scoring import Event
-from keepscore.domain.verdicts import VERDICTS
+from keepscore.domain.verdicts import RESTATING, VERDICTS
 from keepscore.domain.windows import span_of
 from keepscore.projection.fold import Folder
 from keepscore.projection.live_boards import LiveBoard
@@ -85,7 +85,7 @@ class _Covered:
             self._positions[event.writer] = max(event.n, self._positions.get(event.writer, 0))
         if live.board.inactivity is not None:
             for event in covered:
-                for ranking in live.rankings_of(event) if not is_loss(event.kind, event.game_id) and event.kind not in VERDICTS else ():
+                for ranking in live.rankings_of(event) if not is_loss(event.kind, event.game_id) and event.kind not in RESTATING else ():
                     if not ranking.segment:
                         folder.own[ranking, event.player] = max(event.at, folder.own.get((ranking, event.player), 0))
 

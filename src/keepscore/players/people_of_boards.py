@@ -6,6 +6,7 @@ import asyncio
 
 from keepscore.domain.results.players import FoundPlayers, SegmentInfo, Segments
 from keepscore.domain.results.standings import Standing
+from keepscore.domain.segments import shown_label
 from keepscore.domain.values import check_name
 from keepscore.errors import InvalidField
 from keepscore.projection.stores import Stores
@@ -44,7 +45,7 @@ class BoardPeople:
             ranking = Ranking(view.live.id, window, window_id, segment)
             total = sizes.get(segment)
             players = (await self._engine.page(ranking, 0, 0)).total if total is None else total
-            return SegmentInfo(segment, *segment.partition(":")[::2], players)
+            return SegmentInfo(shown_label(segment), *segment.partition(":")[::2], players)
 
         found = await asyncio.gather(*map(info, wanted[offset : offset + limit]))
         return Segments(board, window, window_id, len(wanted), [one for one in found if one.total_players])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,13 +31,15 @@ MAX_PROFILES = 10_000
 class Players:
     """Players as people: their profiles."""
 
-    def __init__(self, stores: Stores, claims: Claims, reader: Reader) -> None:
+    def __init__(self, stores: Stores, claims: Claims, reader: Reader, moves: Callable[[Iterable[str]], Awaitable[None]]) -> None:
         self._ledger = stores.ledger
         self._clock = stores.clock
         self._claims = claims
         self._reader = reader
         self._cards = reader.cards
         self._people = BoardPeople(stores, reader)
+        #: Moves players to the slices that their profiles say.
+        self._moves = moves
 
     async def profile(self, player_id: str) -> Profile:
         """Return what is known about a player besides scores."""
@@ -94,7 +96,7 @@ class Players:
         async def work(keep: Keep) -> DeletedProfile:
             deleted = DeletedProfile(player_id)
             await self._ledger.players.change([player_id], lambda _: ([PlayerRecord(player_id, None)], keep(deleted)), self._clock())
-            self._cards.put({player_id: NO_CARD})
+            await self._show({player_id: NO_CARD})
             return deleted
 
         return await self._once(claim_on("player", player_id, idempotency_key, ["delete"]), DeletedProfile, work)
@@ -135,7 +137,7 @@ class Players:
                 return [_record(player, profile) for player, profile in changed.items()], keep(answer)
 
             await self._ledger.players.change([player for _, player, _ in good], change, self._clock())
-            self._cards.put(cards)
+            await self._show(cards)
             return answer
 
         return await self._once(claim_on("players", "batch", idempotency_key, list(profiles)), ProfileBatch, work)
@@ -154,10 +156,15 @@ class Players:
                 return [_record(player, profile)], keep(_shown(player, profile))
 
             await self._ledger.players.change([player], change, self._clock())
-            self._cards.put({player: card_of(made[-1])})
+            await self._show({player: card_of(made[-1])})
             return _shown(player, made[-1])
 
         return await self._once(claim_on("player", player, *key), Profile, work)
+
+    async def _show(self, cards: Mapping[str, Card]) -> None:
+        """Show what is recorded, and count it in the slices that come from profiles."""
+        self._cards.put(cards)
+        await self._moves(cards)
 
     async def _once(self, claim: Claim | None, kind: type[A], work: Callable[[Keep], Awaitable[A]]) -> A:
         answer = await self._claims.once(claim, kind, work)

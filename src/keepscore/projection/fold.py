@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from keepscore.domain.ordered_fold import OrderedFold
-from keepscore.domain.scoring import Event, State, fold_all, fold_for
-from keepscore.domain.verdicts import VERDICTS, that_count
+from keepscore.domain.scoring import Event, State, fold_for
+from keepscore.domain.verdicts import RESTATING, VERDICTS
 from keepscore.domain.windows import FOREVER_MS
 from keepscore.projection.live_boards import HOUR_MS, CalendarPosition, LiveBoard, RankingRoute
 from keepscore.projection.openings import expiry_in, names_in, pasts_of
+from keepscore.projection.player_states import state_in
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.openings import Opening
 from keepscore.storage.ledgers.slots import Slot
 
-__all__ = ["Folder", "Positions", "RankingStates", "counts"]
+__all__ = ["Folder", "Positions", "RankingStates"]
 
 #: Late players whose events are read at a time.
 CHUNK_PLAYERS = 500
@@ -107,7 +108,7 @@ class Folder:
         """See that an event came which is not folded here: rankings start over with it, and stay for it, as with others."""
         if self.live.ttls:
             self._catch_up()
-            self._expire(self.live.route(event.at, event.segments, event.scope), event.received, event, None)
+            self._expire(self.live.route_of(event), event.received, event, None)
 
     def add(self, events: Sequence[Event], known: Known | None = None) -> None:
         """Fold events into all of their rankings but those in which one is `known`."""
@@ -117,7 +118,7 @@ class Folder:
         self.events += len(events)
         for event in events:
             _, _, _, player, kind, amount, at, received, segments, _, _, _, scope, _, _ = event
-            if kind in VERDICTS:
+            if kind in RESTATING:
                 self.judge(event)
                 continue
             is_common = known is None and not segments and scope is None
@@ -206,14 +207,13 @@ class Folder:
                 for ranking in needs_restate[player]:
                     since = self.began.get(ranking, 0)
                     # Of what is dropped, verdicts that stay are known, too.
-                    counted = that_count(
+                    known = [
                         event
                         for event in past.events
                         if event.received >= since
-                        and (counts(self.live, event, ranking, upto) or (only is not None and event.kind in VERDICTS))
-                    )
-                    own = [event for event in counted if only is None or only(event)]
-                    state = fold_all(self.live.board, own, None if since else past.states.get(ranking))
+                        and (event.n <= upto.get(event.writer, 0) or (only is not None and event.kind in VERDICTS))
+                    ]
+                    state = state_in(self.live, ranking, known, {} if since else past.states, only)
                     if state is not None:
                         self._states(ranking)[player] = state
                     else:
@@ -233,8 +233,3 @@ class Folder:
             for player in catalog.restrictions.players_on(self.live.name, catalog.clock()):
                 for ranking in self.states:
                     self._take_out(ranking, player)
-
-
-def counts(live: LiveBoard, event: Event, ranking: Ranking, upto: Positions) -> bool:
-    """Return whether an event counts in a ranking, up to the given positions."""
-    return event.n <= upto.get(event.writer, 0) and ranking in live.rankings_of(event)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Any
 
 from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Board, Score
 from keepscore.domain.caps import DEFAULT_CAPS
-from keepscore.domain.keys import key_of, live_key_of
-from keepscore.domain.scoring import Event, Kind, Scope
-from keepscore.domain.verdicts import VERDICTS
-from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of
-from keepscore.errors import InvalidBoard, InvalidSegment, PlayerMerged, UnknownBoard, UnknownSegment, UnknownWindow
+from keepscore.domain.scoring import Event, Scope
+from keepscore.domain.verdicts import RESTATING
+from keepscore.domain.windows import FOREVER_MS, Span, span_of
+from keepscore.errors import InvalidBoard, PlayerMerged, UnknownBoard, UnknownSegment, UnknownWindow
 from keepscore.projection.archived_windows import ArchivedWindows
 from keepscore.projection.restrictions import Restrictions
+from keepscore.projection.routes import CalendarPosition, Given, RankingRoute, Routed
 from keepscore.storage.engines.base import Ranking, Update, made_update
 from keepscore.storage.ledgers.boards import BoardRecord
 
@@ -37,99 +37,7 @@ HOUR_MS = 3_600_000
 _NONE: Mapping[str, int] = {}
 _NOT_EARLY: Mapping[tuple[str, str], int] = {}
 #: What events are to an engine: what an amount has made of the best score is a score, and a change of a rating is an amount.
-_TO_ENGINES = {"raise": "score", **dict.fromkeys(("match", "initial", "rerate"), "increment"), **dict.fromkeys(VERDICTS, "restate")}
-
-
-class Given(Protocol):
-    """What an engine has to know of an event or a submission."""
-
-    @property
-    def player(self) -> str: ...
-    @property
-    def kind(self) -> Kind: ...
-    @property
-    def amount(self) -> int: ...
-    @property
-    def at(self) -> int: ...
-    @property
-    def received(self) -> int: ...
-
-
-class RankingRoute(NamedTuple):
-    """The rankings that an event of some moment counts in; the first `wholes` of them are the unsegmented ones.
-
-    They come in rows of one ranking for each span: first the wholes, then each slice.
-    """
-
-    spans: tuple[Span, ...]
-    rankings: tuple[Ranking, ...]
-    #: Expiries where rankings never expire: a zero for each.
-    never: tuple[int, ...]
-    wholes: int
-
-
-class CalendarPosition:
-    """The rankings of a board for all moments from `start` up to `end`, worked out once."""
-
-    __slots__ = ("_plain", "_scoped", "_slices", "board", "board_id", "end", "names", "spans", "start", "wholes")
-
-    def __init__(self, live: LiveBoard, moment: int) -> None:
-        self.board_id = live.id
-        self.board = live.board
-        self.names = live.board.segments
-        periods = live.board.periods
-        self.spans = tuple(span for name in periods if (span := span_at(live.board, name, moment)) is not None)
-        if len(self.spans) == len(periods):
-            self.start, self.end = max(s.start for s in self.spans), min(s.end for s in self.spans)
-        else:
-            # Between two seasons there is no span to tell how long that lasts.
-            self.start, self.end = moment, moment + 1
-        self.wholes = tuple(Ranking(live.id, span.window, span.id, "") for span in self.spans)
-        self._plain = RankingRoute(self.spans, self.wholes, (0,) * len(self.wholes), len(self.wholes))
-        self._slices = live.slices
-        self._scoped = live.scoped
-
-    def route(self, segments: Mapping[str, str] | None, scope: Scope | None = None) -> RankingRoute:
-        """Return the rankings in which an event counts. Segments, and windows of a scope, that the board does not have are passed over."""
-        if scope is not None:
-            return self._scoped_route(segments, scope)
-        if not segments:
-            return self._plain
-        rankings = self.wholes
-        for slice_ in segments.items():
-            if slice_[0] in self.names:
-                rankings += self._slices.get((self, slice_)) or self._remember(slice_)
-        return RankingRoute(self.spans, rankings, (0,) * len(rankings), len(self.wholes))
-
-    def _scoped_route(self, segments: Mapping[str, str] | None, scope: Scope) -> RankingRoute:
-        """Return the same for an event that does not count everywhere: of its route, what lies within the scope."""
-        if not segments and (known := self._scoped.get((self, scope))) is not None:
-            return known
-        # An event that counts in one slice alone need not be in it otherwise.
-        name, colon, value = (scope.segment or "").partition(":")
-        route = self.route({name: value} if colon else segments)
-        rankings = [ranking for ranking in route.rankings if ranking.window in scope.windows and scope.segment in (None, ranking.segment)]
-        spans = tuple([span for span in self.spans if span.window in scope.windows])
-        wholes = len([ranking for ranking in rankings if not ranking.segment])
-        found = RankingRoute(spans if rankings else (), tuple(rankings), (0,) * len(rankings), wholes)
-        return found if segments else self._scoped.put((self, scope), found, bytes_of(scope) + bytes_of(found))
-
-    def _remember(self, slice_: tuple[str, str]) -> tuple[Ranking, ...]:
-        label = f"{slice_[0]}:{slice_[1]}"
-        wholes = {key for span in self.spans for key in self._keys(span, "")}
-        for span in self.spans:
-            if (key := next((key for key in self._keys(span, label) if key in wholes), None)) is not None:
-                raise InvalidSegment(
-                    f"segment {slice_[0]} = {slice_[1]!r} cannot be used on board {self.board.name!r}: its ranking would have the key "
-                    f"{key!r}, which is the key of everyone's"
-                )
-        rankings = tuple(Ranking(self.board_id, span.window, span.id, label) for span in self.spans)
-        return self._slices.put((self, slice_), rankings, bytes_of(rankings))
-
-    def _keys(self, span: Span, segment: str) -> list[str]:
-        """Return the keys that a ranking has, or will have."""
-        live = live_key_of(self.board, span.window, segment)
-        return [key_of(self.board, span, segment), *([live] if live is not None else [])]
+_TO_ENGINES = {"raise": "score", **dict.fromkeys(("match", "initial", "rerate"), "increment"), **dict.fromkeys(RESTATING, "restate")}
 
 
 class LiveBoard:
@@ -155,6 +63,8 @@ class LiveBoard:
         self.limits = self.board.limits
         #: Whether the scores that changes make of others have to keep bounds of the board's own.
         self.is_bounded = self.board.has_bounds and self.board.adds_up and self.half_life is None
+        #: Whether it has segments whose values come from players' profiles; or from players' earlier submissions.
+        self.is_following, self.is_sticky = bool(self.board.slicing.profile), bool(self.board.slicing.sticky)
         #: Whether scores are shown as they are stored.
         self.is_plain = not self.board.decimals and self.half_life is None
         #: Whether its rankings are about to start over: what is the difference to a score now is not so then.
@@ -166,6 +76,12 @@ class LiveBoard:
         self.scoped: ByteCache[tuple[CalendarPosition, Scope], RankingRoute] = ByteCache(SLICES_BYTES)
         #: What `expiries` told last, and of what.
         self._expiries: tuple[RankingRoute | None, int, tuple[int, ...]] = None, 0, ()
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether submissions to it may count in slices that they do not name, here or on a linked board."""
+        links = [] if self.catalog is None or not self.board.also else self.catalog.links(self)
+        return self.is_following or self.is_sticky or any(linked.is_following for linked in links)
 
     @property
     def accepts_from(self) -> int:
@@ -221,23 +137,30 @@ class LiveBoard:
 
     def rankings_of(self, event: Event) -> tuple[Ranking, ...]:
         """Return the rankings in which an event counts."""
-        return self.route(event.at, event.segments, event.scope).rankings
+        return self.route_of(event).rankings
+
+    def route_of(self, given: Routed) -> RankingRoute:
+        """Return the rankings in which an event counts or, where it is a move, of which it takes a player out or brings one in."""
+        if given.kind == "move":
+            told: Any = given.metadata
+            return self.position(given.at).moved([given.segments or {}, *told["from"]])
+        return self.route(given.at, given.segments, given.scope)
 
     def update(self, event: Event, ranked: bool = False) -> Update:
         """Return an event as an engine sees it."""
-        return self.update_on(self.route(event.at, event.segments, event.scope), event, ranked)
+        return self.update_on(self.route_of(event), event, ranked)
 
     def update_on(self, route: RankingRoute, given: Given, ranked: bool) -> Update:
         """Return what an engine has to do in the rankings of a route for what a player was given, but for those that have left it."""
         amount, at, received = given.amount, given.at, given.received
         if self.catalog is not None and (archived := self.catalog.archived.get(self.id)) and at < archived.latest_end:
             route = self._kept(route)
-        if self.half_life is not None and given.kind not in VERDICTS:
+        if self.half_life is not None and given.kind not in RESTATING:
             amount = self.half_life.level(amount, at)
         expiries = self.expiries(route, received)
         at -= at % self._step
         kind: str = _TO_ENGINES.get(given.kind, given.kind)
-        if given.kind in VERDICTS or self.hides(given.player):
+        if given.kind in RESTATING or self.hides(given.player):
             # An engine tells no ranks for these.
             kind, ranked = "restate", False
         return made_update((given.player, kind, amount, at, received, route.rankings, route.wholes, expiries, ranked))
@@ -292,7 +215,7 @@ class LiveBoard:
         if name not in self.board.periods:
             raise UnknownWindow(f"board {self.name!r} has no window {name!r}: it has {', '.join(self.board.periods)}")
         if segment is not None:
-            self._check_segment(segment)
+            segment = self._label(segment)
         if window_id is None:
             for span in self.position(now).spans:
                 if span.window == name:
@@ -300,13 +223,16 @@ class LiveBoard:
             raise UnknownWindow(f"board {self.name!r} has no season now: name one with window_id")
         return Ranking(self.id, name, span_of(self.board, name, window_id).id, segment or "")
 
-    def _check_segment(self, segment: str) -> None:
-        name, colon, value = segment.partition(":")
-        if name not in self.board.segments:
-            known = ", ".join(self.board.segments) or "none"
+    def _label(self, segment: str) -> str:
+        """Return the label of a slice that a reader names."""
+        slicing = self.board.slicing
+        label, name = slicing.label_named(segment), segment.partition(":")[0]
+        if label is None and name not in slicing.labels:
+            known = ", ".join(slicing.labels) or "none"
             raise UnknownSegment(f"board {self.name!r} has no segment {name!r}: it has {known}")
-        if not colon or not value or not value.isprintable():
+        if label is None or not label.partition(":")[2] or not label.isprintable():
             raise UnknownSegment(f"segment {segment!r} names no printable value: write it as '{name}:value'")
+        return label
 
 
 class Catalog:

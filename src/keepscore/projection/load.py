@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from keepscore.domain.inputs import Progress, no_progress
 from keepscore.domain.scoring import Event, State
-from keepscore.domain.verdicts import VERDICTS
+from keepscore.domain.verdicts import RESTATING
 from keepscore.projection.fold import Folder, Positions, RankingStates
 from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.projection.own_events import FoldRequest, in_turns
@@ -85,7 +85,7 @@ async def load_engine(ledger: Ledger, engine: RankingEngine, live: LiveBoard) ->
         upto = await positions_of(ledger, live)
         points = await _usable_checkpoints(ledger, live)
         tail = [event async for events in events_of(ledger, live, points[0].positions) for event in events] if points else []
-        if any(event.kind in VERDICTS for event in tail):
+        if any(event.kind in RESTATING for event in tail):
             # Some of what is checkpointed may no longer count.
             points = []
         states = _from_checkpoint(ledger, live, points, tail, upto) if points else _from_events(ledger, live, upto)
@@ -127,7 +127,7 @@ async def fold_for_checkpoint(ledger: Ledger, live: LiveBoard, now: int, pace: P
             break
     slots = await _slots(ledger, live)
     # Verdicts let no ranking begin again.
-    over = await _started_over(live, slots, [event for event in tail if event.kind not in VERDICTS], pace)
+    over = await _started_over(live, slots, [event for event in tail if event.kind not in RESTATING], pace)
     folder = Folder(live)
     included = await _take_up(ledger, folder, _Behind(points, slots, over, tail), pace)
     known = (lambda ranking, event: _is_included(included, ranking, event)) if included else None
@@ -294,12 +294,13 @@ def _runs(live: LiveBoard, events: Iterable[Event]) -> Iterator[tuple[RankingRou
     route: RankingRoute | None = None
     run: list[Event] = []
     for event in events:
-        if event.segments or event.scope is not None or not start <= event.at < end:
+        if event.segments or event.scope is not None or event.kind == "move" or not start <= event.at < end:
             if route is not None:
                 yield route, run
             position = live.position(event.at)
-            route, run = position.route(event.segments, event.scope), []
-            start, end = (position.start, position.end) if not event.segments and event.scope is None else (0, 0)
+            route, run = live.route_of(event), []
+            is_common = not event.segments and event.scope is None and event.kind != "move"
+            start, end = (position.start, position.end) if is_common else (0, 0)
         run.append(event)
     if route is not None:
         yield route, run

@@ -67,7 +67,7 @@ async def hiding(ledger: Ledger, live: LiveBoard) -> Callable[[str], bool]:
 
 def ranking_in(live: LiveBoard, place: OpenedRanking) -> Ranking | None:
     """Return the name that a ranking of an opening has now; None where the board no longer ranks that."""
-    if place.window not in live.board.periods or (place.segment and place.segment.partition(":")[0] not in live.board.segments):
+    if place.window not in live.board.periods or (place.segment and place.segment.partition(":")[0] not in live.board.slicing.labels):
         return None
     span = span_at(live.board, place.window, place.moment)
     return None if span is None else Ranking(live.id, place.window, span.id, place.segment)

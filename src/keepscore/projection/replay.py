@@ -10,6 +10,7 @@ from keepscore.projection.fold import Positions
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import PlayerPast, pasts_of
 from keepscore.projection.own_events import Folded, FoldRequest, fold_own_events
+from keepscore.projection.player_states import state_in
 from keepscore.projection.rollups import fold_rollup, roll_up_players
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
@@ -61,6 +62,9 @@ async def restated_all(
 
 def _states_in(live: LiveBoard, rankings: Sequence[Ranking], past: PlayerPast, upto: Positions) -> Iterator[tuple[Ranking, State | None]]:
     """Yield a player's states in some rankings."""
+    if live.is_following:
+        known = [event for event in past.events if event.n <= upto.get(event.writer, 0)]
+        return ((ranking, state_in(live, ranking, known, past.states)) for ranking in rankings)
     events: dict[Ranking, list[Event]] = {ranking: [] for ranking in rankings}
     for event in that_count(event for event in past.events if event.n <= upto.get(event.writer, 0)):
         for ranking in live.rankings_of(event):

@@ -20,7 +20,7 @@ from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Board
 from keepscore.domain.rollups import Rollup, mark_of, rolled_up
 from keepscore.domain.scoring import Event, State, cut, fold_all
-from keepscore.domain.verdicts import VERDICTS, that_count
+from keepscore.domain.verdicts import RESTATING, that_count
 from keepscore.domain.windows import span_at, span_of
 from keepscore.errors import EngineUnavailable, InvalidBoard
 from keepscore.projection.live_boards import TARGETS_BYTES, LiveBoard
@@ -271,7 +271,7 @@ class RollUps:
                 for ranking in own.rankings_of(event):
                     if not live.is_retired(target := _target(live, own, ranking)):
                         touched.setdefault(event.player, set()).add(target)
-            has_verdicts = any(event.kind in VERDICTS for event in events)
+            has_verdicts = any(event.kind in RESTATING for event in events)
             from_engine = is_applied and not has_verdicts and self._tells_all(live, touched) and await self._covers(live, applied, touched)
             states = await (self._from_states(live, touched) if from_engine else self._from_events(live, touched))
             if await self._engine.settle(live.id, states, applied, {mark: upto}, shadow):

@@ -15,14 +15,15 @@ from keepscore.domain.durations import time_of
 from keepscore.domain.ordered_fold import OrderedFold
 from keepscore.domain.ordering import KeyCodec, Ranks, Row, number_rows
 from keepscore.domain.results.standings import Standing, Top
-from keepscore.domain.scoring import Event, State, amount_of, cut, fold_all, fold_for
+from keepscore.domain.scoring import Event, State, amount_of, cut, fold_for
 from keepscore.domain.tiers import TierCuts
 from keepscore.domain.values import moment_of
-from keepscore.domain.verdicts import VERDICTS, that_count
+from keepscore.domain.verdicts import RESTATING
 from keepscore.domain.windows import Span, span_at
 from keepscore.errors import InvalidField, InvalidTime, NotKept, Overloaded, UnknownWindow
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import expiry_in, names_in, pasts_of, said
+from keepscore.projection.player_states import state_in
 from keepscore.projection.sequence import events_of
 from keepscore.reading.view import check_limit, rank_kind
 from keepscore.reading.visibility import Labels
@@ -97,7 +98,8 @@ class AsOf:
                 "were folded and dropped (keep_events); ask for a later moment"
             )
         states, expiry = await self._opened(live, ranking, opening)
-        counts = _counting(live, ranking, span, moment, opening)
+        was_there = _known_by(span, moment, opening)
+        counts = _counting(live, ranking, was_there)
         ordered = OrderedFold(board, states) if board.is_ordered else None
         if ordered is not None:
             for player, state in list(states.items()):
@@ -110,7 +112,7 @@ class AsOf:
                 for event in events[start : start + CHUNK_EVENTS]:
                     if not counts(event):
                         continue
-                    if event.kind in VERDICTS:
+                    if event.kind in RESTATING:
                         judged.add(event.player)
                         continue
                     if 0 < expiry <= event.received:
@@ -129,8 +131,8 @@ class AsOf:
             return {}
         needs_restate = judged | (ordered.needs_restate & states.keys() if ordered else set())
         for player, past in (await pasts_of(self._ledger, live, sorted(needs_restate))).items():
-            counted = that_count(event for event in past.events if event.received >= began and counts(event))
-            restated = fold_all(board, counted, None if began else past.states.get(ranking))
+            known = [event for event in past.events if event.received >= began and was_there(event)]
+            restated = state_in(live, ranking, known, {} if began else past.states)
             if restated is None:
                 states.pop(player, None)
             else:
@@ -169,15 +171,18 @@ def _ranking_at(live: LiveBoard, window: str | None, segment: str | None, moment
         raise UnknownWindow(f"board {live.name!r} had no season at that moment") from None
 
 
-def _counting(live: LiveBoard, ranking: Ranking, span: Span, moment: int, opening: Opening | None) -> Callable[[Event], bool]:
-    """Return a test of whether an event counts in a ranking, had come by a moment, and is not in an opening."""
+def _known_by(span: Span, moment: int, opening: Opening | None) -> Callable[[Event], bool]:
+    """Return a test of whether an event of a window had come by a moment, and is not in an opening."""
 
-    def counts(event: Event) -> bool:
-        if event.received > moment or not span.start <= event.at < span.end or (opening is not None and opening.covers(event)):
-            return False
-        return ranking in live.rankings_of(event)
+    def is_known(event: Event) -> bool:
+        return event.received <= moment and span.start <= event.at < span.end and (opening is None or not opening.covers(event))
 
-    return counts
+    return is_known
+
+
+def _counting(live: LiveBoard, ranking: Ranking, is_known: Callable[[Event], bool]) -> Callable[[Event], bool]:
+    """Return a test of whether an event that is known counts in a ranking."""
+    return lambda event: is_known(event) and ranking in live.rankings_of(event)
 
 
 def _first(live: LiveBoard, states: dict[str, State], limit: int) -> list[Row]:

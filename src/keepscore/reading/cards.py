@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from sys import getsizeof
 
 import msgspec
 
@@ -100,6 +101,27 @@ class Cards:
                 found[player] = NO_CARD if entry is None else entry[0]
         return lambda player: found.get(player, NO_CARD)
 
+    def remembered(self, player: str) -> Card | None:
+        """Return a player's card, however old it is; None: it is not known."""
+        if not self._has_some:
+            return NO_CARD
+        found = self._cards.get(player)
+        return None if found is None else found[0]
+
+    def forget(self, players: Iterable[str]) -> None:
+        """Forget cards: the ledger may have others."""
+        for player in players:
+            self._cards.pop(player)
+
+    async def learn_of(self, players: Iterable[str]) -> None:
+        """Learn the cards of players, as the ledger has them now."""
+        missing = [player for player in dict.fromkeys(players) if self.known(player) is None]
+        for first in range(0, len(missing), CHUNK_PLAYERS):
+            some = missing[first : first + CHUNK_PLAYERS]
+            found = {record.player: record for record in await self._ledger.players.find(some)}
+            for player in some:
+                self._remember(player, card_of(profile_in(found[player])) if player in found else NO_CARD)
+
     async def _fetch(self, players: list[str]) -> None:
         """Ask the ledger for cards, together with all who ask meanwhile."""
         try:
@@ -133,7 +155,8 @@ class Cards:
 
     def _remember(self, player: str, card: Card) -> None:
         self.has_secrets = self.has_secrets or card.visibility != "public"
-        self._cards.put(player, (card, self._clock() + CARD_MS), 150 + bytes_of(card))
+        size = 400 + bytes_of(card) + sum(getsizeof(name) + getsizeof(value) for name, value in card.traits.items())
+        self._cards.put(player, (card, self._clock() + CARD_MS), size)
 
     # -- changes --------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from keepscore.domain.durations import time_of
 from keepscore.domain.ordering import Place, number_rows, percentile
 from keepscore.domain.results.friends import BoardView, FriendsBoard
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
+from keepscore.domain.segments import shown_label
 from keepscore.domain.values import check_player
 from keepscore.domain.windows import span_of
 from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, NotKept, UnknownPlayer
@@ -111,7 +112,7 @@ class Reader:
             self.versions.tick(live.id)
         numbering = rank_kind(live.board, rank)
         ranking = live.ranking(window, window_id, segment, now)
-        labels = live.name, ranking.window, ranking.window_id, ranking.segment or None
+        labels = live.name, ranking.window, ranking.window_id, shown_label(ranking.segment) or None
         # It stays like that as long as the view is remembered: no window of the board ends within a calendar position.
         ended = window_id is not None and span_of(live.board, ranking.window, ranking.window_id).end <= now
         view = View(live, ranking, numbering, labels, live.is_strong, ended)

@@ -174,9 +174,14 @@ def check_taken(live: LiveBoard, moment: int) -> None:
 
 def _check_segments(live: LiveBoard, segments: Mapping[str, str]) -> None:
     for name, value in segments.items():
-        if name not in live.board.segments:
-            known = ", ".join(live.board.segments) or "none"
+        rule = live.board.slicing.rules.get(name)
+        if rule is None:
+            known = ", ".join(live.board.slicing.rules) or "none"
             raise UnknownSegment(f"segments: board {live.name!r} has no segment {name!r}: it has {known}")
+        if rule.is_profile:
+            raise InvalidSegment(
+                f"segment {name} = {value[:40]!r} cannot be sent to board {live.name!r}: it comes from the player's profile"
+            )
         if not 0 < len(value.encode("utf-8", "replace")) <= MAX_SEGMENT_BYTES or not value.isprintable():
             raise InvalidSegment(f"segment {name} = {value[:40]!r} is empty, longer than {MAX_SEGMENT_BYTES} bytes or not printable")
 

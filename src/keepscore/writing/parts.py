@@ -11,7 +11,7 @@ from keepscore.writing.healing import Healing
 from keepscore.writing.idempotency import Retries
 from keepscore.writing.identity import WriterIdentity
 from keepscore.writing.ledger_watch import LedgerWatch
-from keepscore.writing.protocols import Origins, SubmissionRules
+from keepscore.writing.protocols import Origins, SegmentSource, SubmissionRules
 from keepscore.writing.spool import Spool
 from keepscore.writing.write_pause import WritePause
 
@@ -33,3 +33,4 @@ class WriteParts:
     retries: Retries
     rules: SubmissionRules
     origins: Origins
+    segments: SegmentSource

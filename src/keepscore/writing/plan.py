@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from keepscore.domain.boards import Board
 from keepscore.domain.ratings.matches import Before, Match, rated
 from keepscore.domain.scoring import Event, Kind, Scope, made_event
-from keepscore.domain.verdicts import VERDICTS
+from keepscore.domain.verdicts import RESTATING
 from keepscore.errors import InvalidScore, KeepscoreError, NotIncrementable, NotRated, TakesMatches, Unavailable, UnknownBoard
 from keepscore.projection.live_boards import Catalog, LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Ranking, Update
 from keepscore.storage.pace import Turns
 from keepscore.writing.checks import check_decaying, check_taken
-from keepscore.writing.scopes import Submission, route_on, verdict
+from keepscore.writing.scopes import Submission, move, route_on, verdict
 from keepscore.writing.scores import Scores
 
 __all__ = ["Plan", "Planner", "linked_boards"]
@@ -123,7 +123,7 @@ class Planner:
         needs: dict[LiveBoard, _Need] = {}
         turns = Turns()
         for given in submissions:
-            if given.kind in VERDICTS or given.is_decided or (given.kind == "score" and given.live.is_simple):
+            if given.kind in RESTATING or given.is_decided or (given.kind == "score" and given.live.is_simple):
                 continue
             if turns.is_over():
                 await turns.pass_on()
@@ -156,13 +156,13 @@ class Planner:
 
     def plan_alone(self, submission: Submission) -> Plan | None:
         """Return the plan of a submission to a single board that needs no current score, as nearly all are; None for others."""
-        if submission.kind in VERDICTS or submission.is_decided:
+        if submission.kind in RESTATING or submission.is_decided:
             return self._plan_decided(submission)
         if submission.is_held or submission.match is not None:
             return None
         live = submission.live
         is_simple = live.is_simple if submission.kind == "score" else live.adds_simply
-        if not is_simple or live.id in self._tracked or live is not self._catalog.get(live.name):
+        if submission.places is not None or not is_simple or live.id in self._tracked or live is not self._catalog.get(live.name):
             return None
         if submission.at != submission.received:
             # While it waited, that may have changed.
@@ -177,8 +177,8 @@ class Planner:
         live = self._board(given.live.name)
         if live is not given.live:
             given = self._taken_by(live, given)
-        event = self._event(live, given, (given.kind, given.amount, given.scope))
-        return Plan(given, live.alone, (event,), (live.update(event),))
+        events = [self._event(live, given, (given.kind, given.amount, given.scope)), *self._moves([live], given)]
+        return Plan(given, [live] * len(events), events, [live.update(event) for event in events])
 
     def plan(self, submission: Submission) -> Plan:
         """Return the events of one of the submissions that were prepared, or the error that keeps it out."""
@@ -195,7 +195,11 @@ class Planner:
         self._scores.update(self._made)
         events = [self._event(live, submission, one) for live, one in meant]
         updates = [_update(live, submission, event) for (live, _), event in zip(meant, events, strict=True)]
-        return Plan(submission, [live for live, _ in meant], events, updates)
+        boards = [live for live, _ in meant]
+        moves = self._moves(dict.fromkeys(boards), submission)
+        moved = [live for move in moves for live in dict.fromkeys(boards) if live.id == move.board]
+        updates += [live.update(move) for live, move in zip(moved, moves, strict=True)]
+        return Plan(submission, [*boards, *moved], [*events, *moves], updates)
 
     def _plan_match(self, submission: Submission, match: Match) -> Plan:
         """Return the plan of a match: a change for each player and, in windows where it is the player's first, what to start from."""
@@ -238,11 +242,21 @@ class Planner:
         nothing = submission.update._replace(kind="score", amount=0, rankings=(), wholes=0, expiries=())
         return Plan(submission, [*boards, *boards], events, [nothing] * len(events))
 
+    def _moves(self, boards: Iterable[LiveBoard], submission: Submission) -> list[Event]:
+        """Return the moves that see to the slices of a player behind an event of the past."""
+        places = submission.places or {}
+        return [
+            self._event(live, move(live, submission.player, submission.at, submission.received, places[live.id]), ("move", 0, None))
+            for live in boards
+            if live.id in places
+        ]
+
     def _event(self, live: LiveBoard, submission: Submission, meant: _Meaning) -> Event:
         """Return the next event of a board."""
         n = self._counts[live.id] = self._counts.get(live.id, 0) + 1
         kind, amount, scope = meant
-        of, extras = submission, (submission.segments, submission.game_id, submission.metadata if live is submission.live else None)
+        of, metadata = submission, submission.metadata if live is submission.live else None
+        extras = submission.segments_on(live), submission.game_id, metadata
         build = None if of.play is None else of.play.build
         return made_event((live.id, self._writer, n, of.player, kind, amount, of.at, of.received, *extras, None, scope, build, of.address))
 
@@ -271,7 +285,7 @@ class Planner:
         """Return a submission whose board was redefined while it waited, as the new definition takes it."""
         if live.id != submission.live.id:
             raise UnknownBoard(f"board {live.name!r} was deleted and defined again in the meantime: send it again")
-        is_decided = submission.kind in VERDICTS or submission.is_decided
+        is_decided = submission.kind in RESTATING or submission.is_decided
         if live.board.rating is not None and submission.match is None and submission.opening is None and not is_decided:
             raise TakesMatches(f"board {live.name!r} takes matches now, and no scores")
         if submission.kind == "increment" and not live.board.takes_increments:

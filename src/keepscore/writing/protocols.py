@@ -13,7 +13,7 @@ from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError
 from keepscore.writing.scopes import Submission
 
-__all__ = ["LedgerReturn", "Origins", "PlayReader", "ProfileNotes", "ReceiptSigner", "SubmissionRules"]
+__all__ = ["LedgerReturn", "Origins", "PlayReader", "ProfileNotes", "ReceiptSigner", "SegmentSource", "SubmissionRules"]
 
 
 class LedgerReturn(Protocol):
@@ -55,6 +55,16 @@ class ReceiptSigner(Protocol):
 
     def signed_receipt(self, submission: Submission, event: Event | None) -> str | None:
         """Return a signed statement that a submission is recorded, as this event if that is known; None where there is nothing to sign."""
+
+
+class SegmentSource(Protocol):
+    """Knows the values of segments that submissions do not name: those of the profile, or of an earlier submission."""
+
+    async def prepare(self, submissions: Sequence[Submission]) -> None:
+        """Learn what the values of these depend on, as far as that is possible."""
+
+    def fill(self, submission: Submission) -> None:
+        """Let a submission count in the slices in which its player is, or raise the error that says why that is not known."""
 
 
 class SubmissionRules(Protocol):

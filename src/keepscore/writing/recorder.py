@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerReplaced, LedgerUnavailable
 from keepscore.projection.live_boards import LiveBoard
@@ -60,6 +61,7 @@ class Recorder:
         self._rules = parts.rules
         self.queue = RequestQueue(parts.stores.engine.is_shared)
         self._origins = parts.origins
+        self._segments = parts.segments
         self.numbers = numbers
         self.under_way = UnderWay()
         self.engine_checks = engine_checks
@@ -157,6 +159,7 @@ class Recorder:
 
         It has its answer then, and the others are planned without it.
         """
+        await self._follow(requests)
         planner = Planner(self._catalog, self._scores, self._identity.number, self.numbers.counts)
         await planner.prepare(submission for request in requests for _, submission in request.submissions)
         await self._segment_cap.prepare(submission for request in requests for _, submission in request.submissions)
@@ -172,6 +175,8 @@ class Recorder:
                     if now - submission.received > RECHECK_AFTER_MS and not submission.backfill:
                         # It has waited so long that its window may have been closed.
                         submission.find_rankings(now)
+                    if submission.live.is_filled:
+                        self._segments.fill(submission)
                     self._segment_cap.check(submission)
                     plans[id(submission)] = planner.plan_alone(submission) or planner.plan(submission)
                     request.submissions.append((index, submission))
@@ -185,6 +190,15 @@ class Recorder:
                         return None
                     request.refuse(index, exc)
         return plans
+
+    async def _follow(self, requests: list[PendingRequest]) -> None:
+        """Fill in the values of segments that submissions do not name. Those that cannot be known are refused when they are planned."""
+        waiting = [submission for request in requests for _, submission in request.submissions if submission.live.is_filled]
+        if waiting:
+            await self._segments.prepare(waiting)
+            for submission in waiting:
+                with suppress(KeepscoreError):
+                    self._segments.fill(submission)
 
     async def _append(self, requests: list[PendingRequest], plans: dict[int, Plan]) -> int:
         """Record the events of a group; return the ledger's number of it."""

@@ -18,14 +18,14 @@ from keepscore.domain.plays import Play
 from keepscore.domain.ratings.matches import Match
 from keepscore.domain.scoring import Event, Kind, Scope
 from keepscore.domain.suspicion import Suspicion
-from keepscore.domain.verdicts import VERDICTS, verdict_on
+from keepscore.domain.verdicts import RESTATING, verdict_on
 from keepscore.domain.windows import Span
 from keepscore.errors import InvalidField, WindowClosed
 from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Update
 from keepscore.storage.ledgers.claims import Claim
 
-__all__ = ["Submission", "as_recorded", "check_windows", "route_on", "verdict", "verdict_on_player"]
+__all__ = ["Submission", "as_recorded", "check_windows", "move", "route_on", "verdict", "verdict_on_player"]
 
 #: What stands in a submission until it is known where it counts.
 NO_ROUTE = RankingRoute((), (), (), 0)
@@ -65,6 +65,9 @@ class Submission(msgspec.Struct, eq=False):
     #: Why it goes to the moderators; None: nobody doubts it.
     suspicion: Suspicion | None = None
     route: RankingRoute = NO_ROUTE
+    #: What the player's profile says, where segments come from it; of one that is late, the values of now and before, by board.
+    traits: Mapping[str, object] | None = None
+    places: dict[int, list[dict[str, str]]] | None = None
     #: Where it counts on its own board; None: in all rankings of its time.
     scope: Scope | None = None
     #: What the engine has to do for it, if nothing changes it on its way.
@@ -78,15 +81,27 @@ class Submission(msgspec.Struct, eq=False):
     def find_rankings(self, now: int) -> None:
         """Find the rankings in which it counts, by the clock, or raise WindowClosed. To be called again when it has waited long."""
         live = self.live
-        if self.kind in VERDICTS or self.is_decided:
+        if self.kind in RESTATING or self.is_decided:
             # It counts where the event counts that it is about, or as was decided.
-            self.route = live.route(self.at, self.segments, self.scope)
+            self.route = live.route_of(self)
             return
         scope = self.opening
         if scope is None and self.kind == "score" and live.board.takes_corrections:
             scope = _correction_scope(live, live.position(self.at).spans, self.windows)
         self.route, self.scope = _open_route(self, live, scope, now)
         self.update = live.update_on(self.route, self, self.ranked)
+
+    def segments_on(self, live: LiveBoard) -> dict[str, str] | None:
+        """Return the values that it has on a board."""
+        if live is self.live or self.traits is None or not live.is_following:
+            return self.segments
+        return live.board.slicing.filled(self.segments, self.traits)
+
+    def follow(self, segments: dict[str, str] | None, traits: Mapping[str, object] | None) -> None:
+        """Count in the slices in which the player is."""
+        self.traits, self.segments = traits, segments
+        self.route = self.live.route(self.at, segments, self.scope)
+        self.update = self.live.update_on(self.route, self, self.ranked)
 
     def on(self, live: LiveBoard, scope: Scope | None) -> Submission:
         """Return the same as another definition of its board takes it, with the scope that was recorded."""
@@ -126,6 +141,14 @@ def verdict_on_player(live: LiveBoard, kind: Literal["hide", "show"], decision: 
     return found
 
 
+def move(live: LiveBoard, player: str, at: int, now: int, places: Sequence[dict[str, str]]) -> Submission:
+    """Return what takes a player to the first of some places, in the windows of a moment, out of the others."""
+    told = {"from": [place for place in places[1:] if place]}
+    found = Submission(live, player, "move", 0, at, now, places[0] or None, None, told, backfill=True, ranked=False)
+    found.find_rankings(now)
+    return found
+
+
 def route_on(linked: LiveBoard, submission: Submission) -> tuple[RankingRoute, Scope | None]:
     """Return the rankings of a linked board in which a submission counts, and the scope that says so."""
     return _open_route(submission, linked, None, submission.received)
@@ -134,7 +157,8 @@ def route_on(linked: LiveBoard, submission: Submission) -> tuple[RankingRoute, S
 def _open_route(submission: Submission, live: LiveBoard, scope: Scope | None, now: int) -> tuple[RankingRoute, Scope | None]:
     moment = submission.at
     position = live.position(moment)
-    route = position.route(submission.segments, scope)
+    segments = submission.segments_on(live)
+    route = position.route(segments, scope)
     # Nearly always the windows of the event's time are the ones that are open now, unless the clock was put back.
     is_now = moment == now or position is live.position(now)
     closed = live.closed
@@ -145,7 +169,7 @@ def _open_route(submission: Submission, live: LiveBoard, scope: Scope | None, no
             raise _closed(live, ended[0], moment)
         if ended:
             scope = Scope(left)
-            route = position.route(submission.segments, scope)
+            route = position.route(segments, scope)
     if not route.spans and live is submission.live:
         assert live.board.season is not None, "a season by cron has no gaps"
         start, end = (time.isoformat(timespec="seconds") for time in live.board.season)

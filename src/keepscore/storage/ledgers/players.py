@@ -52,5 +52,13 @@ class PlayerStore(ABC):
         """
 
     @abstractmethod
+    async def unsettled(self, before: int, limit: int) -> list[tuple[str, int]]:
+        """Return players recorded at a moment or earlier, each with the moment, for whom nobody has called `settle` since."""
+
+    @abstractmethod
+    async def settle(self, players: Sequence[tuple[str, int]]) -> None:
+        """Note that what was recorded of players, one or more, at these moments has taken effect everywhere."""
+
+    @abstractmethod
     async def change(self, players: Sequence[str], change: PlayerChange, now: int) -> None:
         """Read and record what is known of players in one transaction, in which nobody else changes them."""

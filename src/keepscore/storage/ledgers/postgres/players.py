@@ -30,6 +30,13 @@ class PostgresPlayers(PostgresRole, PlayerStore):
         rows = await self._connections.read("players_named", prefix, prefix + LAST_LETTER, *after, limit)
         return [(player, sought) for player, sought in rows]
 
+    async def unsettled(self, before: int, limit: int) -> list[tuple[str, int]]:
+        return [(player, moment) for player, moment in await self._connections.read("unsettled_players", before, limit)]
+
+    async def settle(self, players: Sequence[tuple[str, int]]) -> None:
+        sql, columns = self._queries["settle_players"], [list(column) for column in zip(*players, strict=True)]
+        await self._connections.write(lambda connection: connection.execute(sql, *columns))
+
     async def change(self, players: Sequence[str], change: PlayerChange, now: int) -> None:
         # Everybody locks in the same order, so that nobody waits for one who waits for them.
         wanted = sorted(set(players))

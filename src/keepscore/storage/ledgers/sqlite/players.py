@@ -32,13 +32,20 @@ class SqlitePlayers(SqliteRole, PlayerStore):
         rows = await self._connections.read("players_named", prefix, prefix + LAST_LETTER, *after, limit)
         return [(player, sought) for player, sought in rows]
 
+    async def unsettled(self, before: int, limit: int) -> list[tuple[str, int]]:
+        return [(player, moment) for player, moment in await self._connections.read("unsettled_players", before, limit)]
+
+    async def settle(self, players: Sequence[tuple[str, int]]) -> None:
+        sql = self._queries["settle_player"]
+        await self._connections.write(lambda connection: connection.executemany(sql, players))
+
     async def change(self, players: Sequence[str], change: PlayerChange, now: int) -> None:
         wanted = msgspec.json.encode(players).decode()
 
         def work(connection: sqlite3.Connection) -> None:
             found = [PlayerRecord(*row) for row in connection.execute(self._queries["find_players"], (wanted,))]
             records, effect = change({record.player: record for record in found})
-            connection.executemany(self._queries["put_player"], [(*record, record.sought, now) for record in records])
+            connection.executemany(self._queries["put_player"], [(*record, record.sought, now, now) for record in records])
             self._claims.take_effect(connection, effect)
 
         await self._connections.write(work)

@@ -18,8 +18,17 @@ SELECT player, name, profile FROM players WHERE player = ANY($1) ORDER BY player
 
 -- name: put_players
 -- Record what is known of players.
-UPDATE players AS p SET name = n.name, profile = n.profile, sought = n.sought, updated = $5
+UPDATE players AS p SET name = n.name, profile = n.profile, sought = n.sought, updated = $5, unsettled = $5
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n (player, name, profile, sought) WHERE p.player = n.player;
+
+-- name: unsettled_players
+-- Players whose changes may not be counted yet, since a moment or before.
+SELECT player, unsettled FROM players WHERE unsettled <= $1 ORDER BY unsettled LIMIT $2;
+
+-- name: settle_players
+-- Note that changes are counted, where there were no others.
+UPDATE players AS p SET unsettled = NULL FROM unnest($1::text[], $2::bigint[]) AS n (player, unsettled)
+WHERE p.player = n.player AND p.unsettled = n.unsettled;
 
 -- name: players_named
 -- Players whose sought names lie between two, in order, those behind a name and a player.

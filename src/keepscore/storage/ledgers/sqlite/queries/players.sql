@@ -10,8 +10,17 @@ SELECT player, updated FROM players WHERE updated >= ? ORDER BY updated DESC LIM
 
 -- name: put_player
 -- Record what is known of a player.
-INSERT INTO players (player, name, profile, sought, updated) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET name = excluded.name, profile = excluded.profile, sought = excluded.sought, updated = excluded.updated;
+INSERT INTO players (player, name, profile, sought, updated, unsettled) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET name = excluded.name, profile = excluded.profile, sought = excluded.sought, updated = excluded.updated,
+    unsettled = excluded.unsettled;
+
+-- name: unsettled_players
+-- Players whose changes may not be counted yet, since a moment or before.
+SELECT player, unsettled FROM players WHERE unsettled <= ? ORDER BY unsettled LIMIT ?;
+
+-- name: settle_player
+-- Note that a change is counted, unless there was another.
+UPDATE players SET unsettled = NULL WHERE player = ? AND unsettled = ?;
 
 -- name: players_named
 -- Players whose sought names lie between two, in order, those behind a name and a player.

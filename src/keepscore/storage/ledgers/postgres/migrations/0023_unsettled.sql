@@ -1,0 +1,3 @@
+-- When a profile changed that may not be counted yet in the segments which come from profiles.
+ALTER TABLE players ADD COLUMN unsettled bigint;
+CREATE INDEX players_unsettled ON players (unsettled) WHERE unsettled IS NOT NULL;
