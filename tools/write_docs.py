@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from keepscore.domain.anomalies import Anomalies
 from keepscore.domain.board_fields import TABLES
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.boards import Board
@@ -18,7 +19,7 @@ from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import Rules
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
-TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Rating, KStep, Prize, Reward)
+TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Anomalies, Rating, KStep, Prize, Reward)
 STRUCTS: dict[str, type[msgspec.Struct]] = {struct.__name__: struct for struct in TABLE_STRUCTS}
 #: Where to read more of a field.
 SECTIONS = {

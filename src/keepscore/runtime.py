@@ -23,9 +23,10 @@ from keepscore.domain.certificates import Signer
 from keepscore.domain.friends import ONE_WAY, FriendRules
 from keepscore.domain.webhooks import WebhookTarget
 from keepscore.fairplay.addresses import Addresses
+from keepscore.fairplay.anomalies import AnomalyWatch
 from keepscore.fairplay.appeals import Appeals
 from keepscore.fairplay.audit import Audit
-from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses, RestorePlayers
+from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses, NoteScores, RestorePlayers
 from keepscore.fairplay.moderation import Moderation
 from keepscore.fairplay.prize_job import DecidePrizes
 from keepscore.fairplay.prize_windows import PrizeWindows
@@ -257,6 +258,7 @@ async def build_runtime(
 
     retries = Retries(ledger)
     addresses = Addresses(ledger, secret)
+    watched = AnomalyWatch(stores, addresses)
     parts = WriteParts(
         stores=stores,
         identity=identity,
@@ -267,7 +269,7 @@ async def build_runtime(
         spool=spool,
         write_pause=write_pause,
         retries=retries,
-        rules=BoardRules(ledger, is_shared),
+        rules=BoardRules(ledger, is_shared, watched),
         origins=addresses,
         segments=following,
     )
@@ -314,6 +316,7 @@ async def build_runtime(
         FinishVoids(job_parts, voids),
         FinishReviews(job_parts, review),
         NoteAddresses(job_parts, addresses),
+        NoteScores(job_parts, watched),
         RestorePlayers(job_parts, restricting),
         FollowProfiles(job_parts, following),
         DecidePrizes(prize_windows),

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, get_args
 from keepscore.domain.durations import DURATION_PATTERN
 
 __all__ = [
+    "ANOMALY_FIELDS",
     "BOUNDS",
     "CHOICES",
     "DECAY_FIELDS",
@@ -206,6 +207,7 @@ RULE_FIELDS: dict[str, str] = {
     "builds": "patterns of the game's builds that may send scores, such as `['1.4.*']`; needs a play token",
     "max_score": "the highest score or amount that one submission may bring; unlike the board's own, it can be put in quarantine",
     "min_score": "the lowest one, for boards where low scores are better",
+    "anomalies": "what happens to scores that stand out: `flag`, `quarantine`, or a table with limits",
     "on_break": "what happens to a submission that breaks a rule: `refuse` it, or `quarantine` it until a moderator decides; or a table by "
     "rule, such as `{max_increase = 'quarantine'}`",
 }
@@ -248,6 +250,15 @@ REWARD_FIELDS: dict[str, str] = {
     "give": "what they get, in the words of your game: 1 to 256 bytes",
 }
 
+#: What each field of the anomalies means.
+ANOMALY_FIELDS: dict[str, str] = {
+    "action": "what happens to a score that stands out: `flag` it (it counts, and goes to the moderators), or `quarantine` it",
+    "own": "how many deviations from the median of the player's own scores are too many; 0: that is not looked at",
+    "board": "the same for the scores of everybody on the board",
+    "top": "a score that leads into so many first places, from behind ten times as many or from nowhere, is a jump; 0: none is",
+    "accounts": "from how many accounts on the board one address may send scores; 0: from any number",
+}
+
 #: The fields of every table of a definition, by the name of its struct.
 TABLES = {
     "Board": FIELDS,
@@ -256,6 +267,7 @@ TABLES = {
     "Inactivity": INACTIVITY_FIELDS,
     "Rollup": ROLLUP_FIELDS,
     "Rules": RULE_FIELDS,
+    "Anomalies": ANOMALY_FIELDS,
     "Rating": RATING_FIELDS,
     "Tier": TIER_FIELDS,
     "KStep": K_FIELDS,

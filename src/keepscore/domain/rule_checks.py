@@ -7,6 +7,7 @@ to it, so two in one group see each other. Times are those at which the service 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -23,6 +24,10 @@ from keepscore.domain.windows import Span, span_at
 from keepscore.errors import GameCounted, KeepscoreError, RuleBroken
 
 __all__ = ["Facts", "RulePast", "attempts_since", "breaches"]
+
+
+#: Scores and amounts of a player that are remembered: those that a new one is compared with.
+MAX_AMOUNTS = 100
 
 
 class Facts(NamedTuple):
@@ -82,6 +87,8 @@ class RulePast:
         self.taken, self.gains = Tally(), Tally()
         #: Those that were refused.
         self.refused = Tally()
+        #: The latest scores and amounts that count.
+        self.amounts: deque[int] = deque(maxlen=MAX_AMOUNTS)
         #: All games, those whose scores were voided, too: an undo would make them count twice.
         self.games: set[str] = set()
         self._sign = 1 if board.order == "desc" else -1
@@ -124,6 +131,11 @@ class RulePast:
                 self.take(Facts(event.kind, event.amount, event.at, event.received, event.game_id, windows=windows))
             before = event
 
+    @property
+    def score(self) -> int | None:
+        """The score so far, over all windows; None: there is none, or it is a sum."""
+        return self._score
+
     def lose(self, event: Event) -> bool:
         """Take up an event that is a loss for inactivity, which nobody has sent; return whether it is one."""
         if self.board.inactivity is None or event.amount >= 0 or not is_loss(event.kind, event.game_id):
@@ -136,6 +148,7 @@ class RulePast:
         """Add a submission that is accepted, or an event that counts."""
         rise = self.rise(facts)
         self.taken.add(facts.received)
+        self.amounts.append(facts.amount)
         if rise > 0:
             self.gains.add(facts.received, rise)
         if facts.game_id is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import msgspec
 
+from keepscore.domain.anomalies import Anomalies
 from keepscore.domain.board_fields import BOUNDS, RATE_PATTERN, RULE_FIELDS, FieldBounds, WindowName
 from keepscore.domain.durations import duration_ms
 from keepscore.errors import InvalidScore
@@ -52,6 +53,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     max_score: int | float | None = None
     min_score: int | float | None = None
     on_break: OnBreak | dict[str, OnBreak] = "refuse"
+    anomalies: Literal["flag", "quarantine"] | Anomalies | None = None
 
 
 class Limit(NamedTuple):
@@ -79,11 +81,14 @@ class RuleLimits(NamedTuple):
     scores: tuple[int | None, int | None] = (None, None)
     #: The rules whose breaches are put in quarantine.
     holding: frozenset[str] = frozenset()
+    #: What is doubted, though it breaks no rule.
+    anomalies: Anomalies | None = None
 
     @property
     def needs_events(self) -> bool:
         """Whether they go by what a player has sent before."""
-        return bool(self.increase or self.submissions or self.attempts or self.once_a_game)
+        is_watched = self.anomalies is not None and bool(self.anomalies.own or self.anomalies.top)
+        return bool(self.increase or self.submissions or self.attempts or self.once_a_game or is_watched)
 
 
 def rules_from(data: Any) -> Rules | None:
@@ -128,11 +133,23 @@ def limits_of(board: Board, rules: Rules) -> RuleLimits:
         raise ValueError("min_score: at most max_score")
     asked = rules.on_break if isinstance(rules.on_break, dict) else dict.fromkeys(HOLDING, rules.on_break)
     holding = frozenset(rule for rule, what in asked.items() if what == "quarantine")
-    return RuleLimits(increases, submissions, attempts, per_second, "game_id" in rules.require, tuple(rules.builds), scores, holding)
+    return RuleLimits(
+        increases, submissions, attempts, per_second, "game_id" in rules.require, tuple(rules.builds), scores, holding, _watched(rules)
+    )
 
 
 def _listed(value: Any) -> list[Any]:
     return [] if value is None else value if isinstance(value, list) else [value]
+
+
+def _watched(rules: Rules) -> Anomalies | None:
+    found = Anomalies(action=rules.anomalies) if isinstance(rules.anomalies, str) else rules.anomalies
+    if found is None:
+        return None
+    for field, most in (("own", 1000), ("board", 1000), ("top", 1000), ("accounts", 1000)):
+        if not 0 <= getattr(found, field) <= most:
+            raise ValueError(f"anomalies.{field}: a number from 0 to {most}")
+    return found
 
 
 def _score(board: Board, field: str, value: int | float | None) -> int | None:

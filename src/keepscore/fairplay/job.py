@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from keepscore.domain.nouns import counted
 from keepscore.fairplay.addresses import Addresses
+from keepscore.fairplay.anomalies import AnomalyWatch
 from keepscore.fairplay.restricting import Restricting
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 
-__all__ = ["FinishReviews", "FinishVoids", "NoteAddresses", "RestorePlayers"]
+__all__ = ["FinishReviews", "FinishVoids", "NoteAddresses", "NoteScores", "RestorePlayers"]
 
 
 class FinishVoids(Job):
@@ -72,3 +73,19 @@ class RestorePlayers(Job):
     async def run(self, now: int) -> str:
         finished = await self._restricting.finish_all()
         return f"finished: {', '.join(finished)}" if finished else ""
+
+
+class NoteScores(Job):
+    """Adds the scores that this process has got to the histograms in the ledger, on boards that look for anomalies."""
+
+    name = "note scores"
+    every = 10 * SECOND_MS
+    for_leader = is_slow = False
+
+    def __init__(self, parts: JobParts, watched: AnomalyWatch) -> None:
+        super().__init__(parts)
+        self._watched = watched
+
+    async def run(self, now: int) -> str:
+        boards = await self._watched.flush()
+        return f"noted scores of {counted(boards, 'board')}" if boards else ""

@@ -10,11 +10,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 
+from keepscore.domain.anomalies import Anomalies
+from keepscore.domain.results.review import Reason
 from keepscore.domain.rule_checks import Facts, RulePast, attempts_since, breaches
 from keepscore.domain.rules import RuleLimits
 from keepscore.domain.scoring import Event
 from keepscore.domain.suspicion import Suspicion, reason_of
 from keepscore.errors import KeepscoreError, RuleBroken
+from keepscore.fairplay.anomalies import AnomalyWatch
 from keepscore.fairplay.remembered import RememberedPasts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
@@ -35,8 +38,9 @@ MAX_WAITING = 50
 class BoardRules:
     """Checks submissions against the rules of their boards."""
 
-    def __init__(self, ledger: Ledger, is_shared: bool) -> None:
+    def __init__(self, ledger: Ledger, is_shared: bool, watch: AnomalyWatch) -> None:
         self._ledger = ledger
+        self._watch = watch
         #: Where other processes write into the ledger, too, only the ledger knows.
         self._remembered = None if is_shared else RememberedPasts(ledger)
 
@@ -65,6 +69,7 @@ class BoardRules:
             unknown = [player for player in whose if player not in known]
             known |= await self._pasts(live, unknown, submissions[0].received) if unknown else {}
             pasts |= {(board_id, player): past for player, past in known.items()}
+            await self._watch.prepare(live, submissions)
         judged: dict[tuple[int, str], tuple[RulePast, list[Facts]]] = {}
         found: dict[int, KeepscoreError] = {}
         turns = Turns()
@@ -82,7 +87,9 @@ class BoardRules:
             submission.suspicion = None
             if errors and _is_held(limits, errors[-1]):
                 errors = await self._hold(submission, errors, waiting)
-            if submission.suspicion is not None:
+            elif not errors and limits.anomalies is not None and not is_dry_run:
+                await self._doubt(submission, self._watch.reasons(boards[player[0]], submission, facts, past), limits.anomalies, waiting)
+            if submission.is_held:
                 # It does not count; its game is used, as it would count twice otherwise.
                 past.games.update([] if facts.game_id is None else [facts.game_id])
                 submission.once = _game(submission) if limits.once_a_game else None
@@ -111,9 +118,19 @@ class BoardRules:
             message = f"{errors[-1].detail}; {waiting[player]} scores of the player wait for moderators already, and no more are taken"
             return [RuleBroken(message, rule, str(MAX_WAITING), waiting[player])]
         waiting[player] += 1
-        reasons = tuple(reason_of(error) for error in errors if isinstance(error, RuleBroken))
-        submission.suspicion = Suspicion(f"q_{secrets.token_hex(8)}", reasons, True)
+        submission.suspicion = _suspicion([reason_of(error) for error in errors if isinstance(error, RuleBroken)], True)
         return []
+
+    async def _doubt(self, submission: Submission, reasons: list[Reason], wanted: Anomalies, waiting: dict[tuple[int, str], int]) -> None:
+        """Put a submission that stands out in the queue, unless many of its player are there already."""
+        player = submission.live.id, submission.player
+        if not reasons:
+            return
+        if player not in waiting:
+            waiting[player] = await self._ledger.queue.open_of(*player)
+        if waiting[player] < MAX_WAITING:
+            waiting[player] += 1
+            submission.suspicion = _suspicion(reasons, wanted.action == "quarantine")
 
     async def note_refused(self, refused: Sequence[tuple[Submission, KeepscoreError]]) -> None:
         """Record attempts that were refused, where a rule counts them."""
@@ -143,6 +160,10 @@ class BoardRules:
 def _is_counted(limits: RuleLimits, error: KeepscoreError) -> bool:
     """Return whether a refused attempt counts: all but those beyond the most attempts, so that nobody fills the ledger with them."""
     return bool(limits.attempts) and not (isinstance(error, RuleBroken) and error.rule == "max_attempts")
+
+
+def _suspicion(reasons: list[Reason], is_held: bool) -> Suspicion:
+    return Suspicion(f"q_{secrets.token_hex(8)}", tuple(reasons), is_held)
 
 
 def _is_held(limits: RuleLimits, error: KeepscoreError) -> bool:

@@ -33,6 +33,7 @@ __all__ = [
     "board_home",
     "closed_until",
     "configured",
+    "distribution",
     "histogram",
     "is_stale_rollup",
     "job_status",
@@ -130,6 +131,11 @@ def is_stale_rollup(board_id: int) -> Mark[bool]:
 def histogram(board_id: int, slot: Slot) -> Mark[bytes]:
     """Return the mark of the sample that tells the ranks of players whom a partial ranking leaves out."""
     return _bytes("histogram:" + "\x1f".join((str(board_id), *slot)))
+
+
+def distribution(board_id: int) -> Mark[dict[int, int]]:
+    """Return the mark of how often scores and amounts of each size have come to a board."""
+    return Mark(f"distribution:{board_id}", msgspec.json.encode, msgspec.json.Decoder(dict[int, int]).decode)
 
 
 def void_note(void_id: str, kind: type[T]) -> Mark[T]:
