@@ -114,6 +114,12 @@ def _waiting(settings: Settings, sets: SortedSets) -> frozenset[str]:
 
 def planned(sets: SortedSets, way: Way, request: MigrationRequest, keys: Sequence[str]) -> list[MovedSet]:
     """Return which set becomes which ranking, or raise ConfigError for the first that cannot. Nothing is changed."""
+    if way.board.is_rollup:
+        parts = ", ".join(repr(name) for name in way.board.made_from)
+        raise ConfigError(
+            f"board {way.board.name!r} is a roll-up: its scores are made from {parts}, and have no events of their own to begin with. "
+            f"Import the keys that belong to {parts}; the roll-up follows"
+        )
     is_here = way.engine is not None and sets.is_at(way.engine)
     given = _given_place(way.board, request, keys)
     places = {key: given or _place_of(key, way.board, known) for known in [KeyPlaces(way.board, now_ms())] for key in keys}

@@ -21,6 +21,7 @@ import pytest
 
 from tests.service.redis_places import on, until
 from tests.service.running import Service, environment, on_terminal, refused, run, taken
+from tests.support.postgres_servers import shared_postgres
 from tests.support.redis_servers import RedisServer, single
 
 WEEK = f"{datetime.now(UTC):%G-W%V}"
@@ -83,10 +84,10 @@ class Writer(threading.Thread):
 class Following:
     """A Redis with the sets of another system, a service, and the command that follows."""
 
-    def __init__(self, server: RedisServer, directory: Path, boards: str, engine: str) -> None:
+    def __init__(self, server: RedisServer, directory: Path, boards: str, engine: str, ledger: str | None) -> None:
         self.server, self.directory = server, directory
         server.ask("FLUSHALL")
-        self.service = Service(directory, on(engine, boards))
+        self.service = Service(directory, on(engine, boards), ledger=ledger)
 
     def command(self, *flags: str, board: str = "xp", keys: str = "leaderboard:*") -> list[str]:
         return ["import", self.server.url, "--key", keys, "--board", board, "--config", str(self.service.config), *flags]
@@ -125,11 +126,20 @@ class Following:
         assert self.service.post(board, "verify", {}).json()["differences"] == []
 
 
-@pytest.fixture(params=["the same Redis", "rankings in the process"])
+#: Where the rankings are, and where the events.
+PLACES = [("the same Redis", "SQLite"), ("the process", "SQLite")]
+
+
+@pytest.fixture(params=PLACES, ids=" and ".join)
 def following(request: pytest.FixtureRequest, server: RedisServer, tmp_path: Path) -> Iterator[Following]:
-    here = Following(server, tmp_path, XP + BEST, server.url if request.param == "the same Redis" else "embedded://")
+    rankings, events = request.param
+    ledger = shared_postgres().new_database() if events == "PostgreSQL" else None
+    here = Following(server, tmp_path, XP + BEST, server.url if rankings == "the same Redis" else "embedded://", ledger)
     yield here
     here.service.stop()
+
+
+on_every_ledger = pytest.mark.parametrize("following", [*PLACES, ("the same Redis", "PostgreSQL")], ids=" and ".join, indirect=True)
 
 
 def rounds(process: subprocess.Popen[str], wanted: int) -> list[list[dict[str, Any]]]:
@@ -150,6 +160,7 @@ def stop(process: subprocess.Popen[str]) -> str:
     return told
 
 
+@on_every_ledger
 def test_a_writer_that_never_stops(following: Following) -> None:
     with following.server.client() as client:
         client.zadd(GLOBAL, {f"p{number}": 1000 for number in range(60)})
@@ -191,6 +202,7 @@ def test_a_writer_that_never_stops(following: Following) -> None:
         assert following.set_at(GLOBAL) == writer.total, "other programs find the scores under the same key"
 
 
+@on_every_ledger
 def test_what_was_written_between_the_last_look_and_the_cut_over_counts(following: Following) -> None:
     """The old system writes until the very moment: the sets are read once more when they lie aside."""
     following.server.ask("ZADD", GLOBAL, 5, "ada")
@@ -258,6 +270,7 @@ def test_differences_are_confirmed_before_a_cut_over(following: Following) -> No
     assert following.set_at(f"keepscore:before:{GLOBAL}") == {"ada": 5, "half": 5.5}
 
 
+@on_every_ledger
 def test_a_cut_over_that_was_interrupted_goes_on(following: Following) -> None:
     """The board had taken the sets' place, and nobody had read them once more."""
     following.server.ask("ZADD", GLOBAL, 5, "ada")

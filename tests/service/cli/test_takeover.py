@@ -226,6 +226,21 @@ def test_what_is_no_sorted_set_is_refused(taking: Taking) -> None:
     assert not (taking.directory / "scores.db").exists()
 
 
+@pytest.mark.parametrize("flag", ["--dry-run", "--json"])
+def test_a_roll_up_has_no_scores_of_its_own_to_import(taking: Taking, flag: str) -> None:
+    taking.configure(
+        BOARDS + '[[board]]\nname = "days"\nwindows = ["daily"]\n[[board]]\nname = "weeks"\nwindows = ["weekly"]\n'
+        'rollup = {of = ["days"], window = "daily", into = "weekly", aggregate = "sum"}\n'
+    )
+    taking.fill("scores:week", taking.few)
+    before = taking.stored()
+    done = taking.run(flag, key="scores:week", board="weeks")
+    assert done.returncode == 2
+    assert "board 'weeks' is a roll-up" in done.stderr
+    assert "Import the keys that belong to 'days'" in done.stderr
+    assert taking.stored() == before
+
+
 def test_a_refused_import_leaves_the_set_where_it_was(taking: Taking) -> None:
     taking.fill("other:set", taking.few)
     assert "nowhere" in taking.refusal(board="nowhere", key="other:set")
