@@ -13,6 +13,7 @@ from keepscore.domain.values import check_player
 from keepscore.errors import InvalidField
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.stores import Stores
+from keepscore.projection.viewers import as_seen_by
 from keepscore.reading.reader import MAX_AROUND, Reader
 from keepscore.reading.view import MAX_LIMIT, View, check_estimated, check_within, since_of
 from keepscore.storage.engines.base import Look, Rankings, Sight
@@ -56,6 +57,7 @@ class Among:
 
     def __init__(self, stores: Stores, reader: Reader) -> None:
         self._catalog = stores.catalog
+        self._ledger = stores.ledger
         self._clock = stores.clock
         self._reader = reader
 
@@ -75,7 +77,8 @@ class Among:
                 answer.group_id = circle.group_id
             return answer
 
-        answer = await self._reader.read(view, read)
+        # One who is shadowed is among their friends for themselves.
+        answer = await self._reader.read(view._replace(viewer=circle.player), read)
         answer.standings = await self._reader.labels.shown(answer.standings, circle.player)
         return answer
 
@@ -126,7 +129,13 @@ class Among:
                 Look(view.ranking, view.rank, request.top, player, request.around, among, min(request.friends, len(among)))
                 for view in views
             ]
-            seen = zip(views, await source.see(looks), strict=True)
+            sources = [await as_seen_by(source, self._ledger, view.live, view.ranking, player) for view in views]
+            if all(own is source for own in sources):
+                sights = await source.see(looks)
+            else:
+                # Each with the own row of a player who is shadowed.
+                sights = [(await own.see([look]))[0] for own, look in zip(sources, looks, strict=True)]
+            seen = zip(views, sights, strict=True)
             windows = {view.ranking.window: await self._window(source, view, sight, request, among) for view, sight in seen}
             return BoardView(board, views[0].ranking.segment or None, player, windows)
 

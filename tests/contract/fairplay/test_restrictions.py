@@ -175,6 +175,19 @@ async def test_a_shadowed_player_sees_nothing_of_it(place, clock, tmp_path):
         assert (await lb.rank("sum", "eve", window="all_time")).score == (await twin.rank("sum", "eve", window="all_time")).score
 
 
+async def test_friends_and_screens_show_a_shadowed_player_to_themselves(place, clock):
+    async with leaderboards(*place, BOARDS, clock) as lb:
+        for player, score in (("ada", 5), ("eve", 9), ("bo", 7)):
+            await lb.submit("best", player, score)
+            await lb.friends.replace(player, [other for other in ("ada", "eve", "bo") if other != player])
+        await lb.moderation.shadow("eve", "a cheat")
+        for player, expected in (("eve", ["eve", "bo", "ada"]), ("ada", ["bo", "ada"])):
+            assert [one.player_id for one in (await lb.friends.ranking("best", player)).standings] == expected
+            for window in (await lb.view("best", player)).windows.values():
+                assert [one.player_id for one in window.top] == [one.player_id for one in window.friends] == expected
+                assert window.me.rank == expected.index(player) + 1
+
+
 async def test_a_hidden_player_is_ranked_for_nobody_and_recorded(place, clock):
     async with leaderboards(*place, BOARDS, clock) as lb:
         await lb.moderation.hide("eve", "a bot", boards=["best"])
