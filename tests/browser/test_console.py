@@ -38,7 +38,8 @@ def console(browser: Browser, guarded: Guarded) -> Iterator[Page]:
     context = browser.new_context(base_url=guarded.url, viewport={"width": 1400, "height": 900})
     page = context.new_page()
     said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
+    # A change that needs a confirmation is refused first, and browsers note that by themselves.
+    page.on("console", lambda message: "409 (Conflict)" in message.text or said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("dialog", lambda dialog: dialog.accept("a bot played"))
     page.goto("/console")

@@ -33,7 +33,7 @@ async function editor(name) {
     const changed = changes();
     if (!Object.keys(changed).length) return setText(outcome, "Nothing has changed.");
     try {
-      const saved = await call("PATCH", `/v1/boards/${encodeURIComponent(name)}${confirm ? "?confirm=true" : ""}`, { ...changed, version });
+      const saved = await call("PATCH", `/v1/boards/${encodeURIComponent(name)}${confirm ? "?confirm=true" : ""}`, changed);
       location.hash = "#boards";
       return setText(outcome, `Saved as version ${saved.version}.`);
     } catch (error) {

@@ -14,9 +14,9 @@ export async function playersSection(address, again) {
   });
   if (!player) return { content: [find, ...(await restricted(again))] };
   const at = `${board(name)}/players/${encodeURIComponent(player)}`;
-  const [place, { events }, why] = await Promise.all([read(at).catch(() => null), read(`${at}/events?limit=50`), read(`${at}/why`).catch(() => null)]);
+  const [place, why] = await Promise.all([placeOf(at), read(`${at}/why?limit=50`)]);
   const rank = place ? `#${place.rank.toLocaleString("en")} of ${place.total_players.toLocaleString("en")} with ${place.score}` : "not ranked now";
-  const rows = events.map((event) => [moment(event.at), event.kind, String(event.amount), event.game_id ?? "", `${event.writer}-${event.n}`, verdictOn(why, event)]);
+  const rows = why.events.map((event) => [moment(event.at), event.kind, String(event.amount), event.game_id ?? "", event.event_id, event.counts ? make("span", "good", "counts") : `no: ${event.reason}`]);
   return {
     content: [
       find,
@@ -29,10 +29,11 @@ export async function playersSection(address, again) {
   };
 }
 
-/** Why an event counts or does not, where the service tells. */
-function verdictOn(why, { writer, n }) {
-  const found = [...(why?.counts ?? why?.counting ?? []), ...(why?.passed_over ?? why?.ignored ?? [])].find((one) => one.writer === writer && one.n === n);
-  return found?.why ?? found?.reason ?? "";
+/** Where a player stands; null: nowhere, without an error in the browser's own console. */
+async function placeOf(at) {
+  const [name, player] = [at.split("/")[3], at.split("/")[5]];
+  const { standings, total_players: total } = await call("POST", `/v1/boards/${name}/players/lookup`, { player_ids: [decodeURIComponent(player)] }, { shown: false });
+  return standings.length ? { ...standings[0], total_players: total } : null;
 }
 
 function actions(name, player, again) {
