@@ -13,7 +13,7 @@ from keepscore.domain.results.explanations import ExplainedEvent, Explanation, N
 from keepscore.domain.results.standings import PlayerPlace, Receipt
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player
-from keepscore.domain.verdicts import VERDICTS, event_id, named_event, that_count
+from keepscore.domain.verdicts import RESTATING, event_id, named_event, that_count
 from keepscore.domain.windows import span_of
 from keepscore.errors import EngineUnavailable, InvalidField, InvalidPage, LedgerUnavailable, UnknownPlayer
 from keepscore.projection.live_boards import LiveBoard
@@ -109,7 +109,7 @@ class Explanations:
         recorded = [e for e in await self._ledger.events.of_player(live.id, player) if opening is None or not opening.covers(e)]
         voids = {named_event(event): str(event.game_id) for event in recorded if event.kind == "void"}
         counted = {event_id(event) for event in that_count(recorded)}
-        events = [event for event in recorded if event.kind not in VERDICTS]
+        events = [event for event in recorded if event.kind not in RESTATING]
         reasons = self._reasons(view, [event for event in events if event_id(event) in counted])
         events.sort(key=lambda event: (event.seq or 0, event.received, event.writer, event.n), reverse=True)
         place = await self._own(view._replace(viewer=player), player)

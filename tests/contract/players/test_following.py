@@ -163,6 +163,8 @@ async def test_closed_windows_and_past_moments_have_the_profile_of_then(place):
 
         assert await scores(segment="country:BR") == []
         assert await scores(segment="country:DE") == [("ann", 7)]
+        # A move is none of the events that a player has sent.
+        assert [int(event.amount) for event in (await lb.explain.why("sum", "ann")).events] == [2, 5]
         past = await lb.history.as_of("sum", then, segment="country:BR")
         assert [(s.player_id, int(s.score)) for s in past.standings] == [("ann", 5)]
         assert (await lb.history.as_of("sum", then, segment="country:DE")).standings == []
