@@ -36,6 +36,7 @@ from keepscore.reading.among import ViewRequest
 from keepscore.reading.distribution import distribution
 from keepscore.reading.explanations import Explanations
 from keepscore.reading.history import History
+from keepscore.reading.live.following import LiveReads
 from keepscore.reading.live.hub import LiveTimes
 from keepscore.reading.player_standings import player_standings
 from keepscore.reading.score_range import ShownScores
@@ -52,7 +53,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Leaderboards:
+class Leaderboards(LiveReads):
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
     Methods here submit and read scores. `history` looks back, `players` has names and profiles, `friends` has lists of friends, `groups`

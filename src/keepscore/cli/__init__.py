@@ -38,6 +38,7 @@ from keepscore.cli import (
     rule_tests,
     scores,
     verification,
+    watching,
     webhooks,
 )
 from keepscore.cli.common_options import add_common_options
@@ -109,6 +110,7 @@ app.add_typer(scores.app)
 app.add_typer(rankings.app)
 app.command()(explanations.needs)
 app.command()(explanations.why)
+app.add_typer(watching.app)
 app.add_typer(friends.app, name="friends")
 app.add_typer(groups.app, name="groups")
 app.command()(friends.view)
