@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from keepscore.client.addresses import httpx, signed
 from keepscore.client.calls import HttpAnswer, read
 from keepscore.client.outcomes import error_of
-from keepscore.domain.results.live import LiveChange, LiveMessage, LiveState, Overtaken, WindowChange
+from keepscore.domain.results.live import LiveChange, LiveMessage, LiveMode, LiveState, Overtaken, WindowChange
 
 __all__ = ["Following"]
 
@@ -42,7 +42,7 @@ class Following:
         window: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
-        mode: Literal["stream", "cache"] = "stream",
+        mode: LiveMode = "stream",
         resume_from: str | None = None,
     ) -> AsyncIterator[LiveMessage]:
         """Follow the `top` rows of a ranking, those `around` a player, or a player's friends: the state, then each change.

@@ -24,7 +24,7 @@ from keepscore.errors import (
     UnknownPlayer,
 )
 
-__all__ = ["Patience", "Pause", "Tries"]
+__all__ = ["Patience", "Pause", "Tries", "error_of"]
 
 #: Statuses after which a request is sent again; after the second group, nobody knows whether it was done.
 NOT_DONE, MAYBE_DONE = (429, 503), (502, 504)

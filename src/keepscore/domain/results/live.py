@@ -7,8 +7,10 @@ from typing import Literal
 from keepscore.domain.results.plain import Result
 from keepscore.domain.results.standings import Standing
 
-__all__ = ["LiveChange", "LiveEnd", "LiveMessage", "LivePing", "LiveState", "Overtaken", "WindowChange"]
+__all__ = ["LiveChange", "LiveEnd", "LiveMessage", "LiveMode", "LivePing", "LiveState", "Overtaken", "WindowChange"]
 
+#: How a subscriber gets changes: each step, or whatever the latest state is.
+LiveMode = Literal["stream", "cache"]
 #: What has become of a window.
 WindowEvent = Literal["closed", "reset"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
-from keepscore.domain.results.live import LiveChange, LiveEnd, LiveMessage, LiveState, Overtaken, WindowChange
+from keepscore.domain.results.live import LiveChange, LiveEnd, LiveMessage, LiveMode, LiveState, Overtaken, WindowChange
 from keepscore.errors import KeepscoreError, UnknownBoard
 from keepscore.reading.live.hub import LiveHub, LiveStart, positions_of
 from keepscore.reading.live.mailboxes import Mailbox
-from keepscore.reading.live.specs import LiveMode, LiveRequest, specs_of
+from keepscore.reading.live.specs import LiveRequest, specs_of
 
 __all__ = ["LiveReads"]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
+from keepscore.domain.results.live import LiveMode
 from keepscore.domain.values import check_player
 from keepscore.errors import InvalidField
 from keepscore.reading.view import check_within
 
-__all__ = ["DEFAULT_TOP", "MAX_AROUND", "MAX_BOARDS", "MAX_TOP", "MODES", "LiveMode", "LiveRequest", "LiveSpec", "specs_of"]
+__all__ = ["DEFAULT_TOP", "MAX_AROUND", "MAX_BOARDS", "MAX_TOP", "MODES", "LiveRequest", "LiveSpec", "specs_of"]
 
-#: How a subscriber gets changes: each step, or whatever the latest state is.
-LiveMode = Literal["stream", "cache"]
+#: How a subscriber may get changes.
 MODES: tuple[str, ...] = get_args(LiveMode)
 
 #: Rows of a top, unless a subscription names another number, and at most; players above and below at most.

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from keepscore.domain.results import live as answers
+from keepscore.domain.results.live import LiveMode
 from keepscore.errors import InvalidField
 from keepscore.reading.live.hub import LiveHub, LiveStart, positions_of
-from keepscore.reading.live.specs import LiveMode, LiveRequest, specs_of
+from keepscore.reading.live.specs import LiveRequest, specs_of
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route, Stream
 from keepscore.service.http.sockets import WebSocket
 from keepscore.service.live.guarding import LiveGuard
