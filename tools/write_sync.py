@@ -57,8 +57,8 @@ TWINS = {
 #: What the text of a module becomes in its twin.
 BLOCKING = {
     # What has no end is for programs that can do something else meanwhile.
-    r"from keepscore\.client\.following import Following\n": "",
-    r"\(Sender, Following\)": "(Sender)",
+    r"from keepscore\.client\.following import LiveClient\n": "",
+    r"\(Sender, LiveClient\)": "(Sender)",
     r"\basync (def|with|for)\b": r"\1",
     r"\bawait ": "",
     r"\b__a(enter|exit)__": r"__\1__",

@@ -11,7 +11,7 @@ from keepscore.client.audit import Audit
 from keepscore.client.batches import BatchCall, sendable
 from keepscore.client.calls import Call, RequestKey, change, decoder, read, reasons_of, view_of
 from keepscore.client.explanations import Explanations
-from keepscore.client.following import Following
+from keepscore.client.following import LiveClient
 from keepscore.client.friends import Friends
 from keepscore.client.groups import Groups
 from keepscore.client.keys import Keys
@@ -39,7 +39,7 @@ from keepscore.errors import KeepscoreError
 __all__ = ["Client"]
 
 
-class Client(Sender, Following):
+class Client(Sender, LiveClient):
     """The boards of the service at a URL. Use it as an async context manager; methods, results and errors are those of `Leaderboards`.
 
     A call that gets no answer is sent again, for up to half a minute. What changes something goes with an idempotency key, the caller's

@@ -14,7 +14,7 @@ from keepscore.client.calls import HttpAnswer, read
 from keepscore.client.outcomes import error_of
 from keepscore.domain.results.live import LiveChange, LiveMessage, LiveMode, LiveState, Overtaken, WindowChange
 
-__all__ = ["Following"]
+__all__ = ["LiveClient"]
 
 #: Seconds after which a connection that was cut is opened again, at least and at most.
 RETRY_S = 0.5, 5.0
@@ -24,7 +24,7 @@ SILENCE_S = 60.0
 KINDS: dict[str, type[LiveMessage]] = {"state": LiveState, "change": LiveChange, "overtaken": Overtaken, "window": WindowChange}
 
 
-class Following:
+class LiveClient:
     """The part of the client that follows rankings."""
 
     url: str
