@@ -97,6 +97,7 @@ class Definitions:
         else:
             self._bases.loaded(live, await load_engine(self._ledger, self._engine, live))
             await promote(self._ledger, self._engine, live)
+            self._healing.quarantine.loaded(live)
             self._watch.trust(live)
         if stale:
             await self._ledger.marks.put(is_stale_rollup(live.id), False)
@@ -324,7 +325,7 @@ class Definitions:
     async def _take_effect(self, live: LiveBoard, checkpoint: Checkpoint | None) -> int:
         """Catch up with what was written since a shadow was loaded, and let it take effect; return how many events that were."""
         events = 0
-        self._healing.quarantine.forget(live)
+        self._healing.quarantine.loaded(live)
         while more := await self._healing.catch_up(live, shadow=True):
             events += more
             if more <= 1000:

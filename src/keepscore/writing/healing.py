@@ -153,7 +153,7 @@ class Healing:
     async def _reload(self, live: LiveBoard) -> None:
         checkpoint = await load_engine(self._ledger, self._engine, live)
         await promote(self._ledger, self._engine, live)
-        self.quarantine.forget(live)
+        self.quarantine.loaded(live)
         self._bases.loaded(live, checkpoint)
 
     # -- catching up ----------------------------------------------------------------------------------------------------

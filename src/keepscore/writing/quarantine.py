@@ -1,4 +1,4 @@
-"""Events that the engine refuses for good: they are left out, that is told, and the board goes on.
+"""Events, and states of a board that is loaded, that the engine refuses for good: they are left out, that is told, and the board goes on.
 
 No such event is known: what the engine cannot take is refused before it is recorded. Should there be one all the same, it must not keep
 all later ones from being ranked. It stays in the ledger, and `verify` tells what it would have changed. A rebuild tries it again.
@@ -69,12 +69,25 @@ class Quarantine:
         )
         return [Outcome([], [])]
 
-    def forget(self, live: LiveBoard) -> None:
-        """Note that a board was loaded from the ledger, with everything."""
+    def loaded(self, live: LiveBoard) -> None:
+        """Note that a board was loaded from the ledger, with everything that the engine takes."""
         self._left_out.pop(live.id, None)
+        for (ranking, player), why in self._engine.left_out(live.id).items():
+            ENGINE_ERRORS.add("quarantined")
+            log.error(
+                "board %r: the engine refuses the state of player %r in %s %s, and is loaded without it: %s",
+                *(live.name, player, ranking.window, ranking.window_id, why),
+            )
 
     def reasons(self, live: LiveBoard) -> list[str]:
         """Return which events of a board are left out, and why."""
-        left_out = list(self._left_out.get(live.id, {}).items())
-        told = [f"board {live.name!r}: event {n} of writer {writer} is not ranked: {why}" for (writer, n), why in left_out[:MAX_TOLD]]
-        return [*told, f"board {live.name!r}: {len(left_out) - MAX_TOLD} more events are not ranked"] if len(left_out) > MAX_TOLD else told
+        found = [f"event {n} of writer {writer} is not ranked: {why}" for (writer, n), why in self._left_out.get(live.id, {}).items()]
+        told = [f"board {live.name!r}: {one}" for one in found[:MAX_TOLD]]
+        if len(found) > MAX_TOLD:
+            told.append(f"board {live.name!r}: {len(found) - MAX_TOLD} more events are not ranked")
+        players = [
+            f"board {live.name!r}: player {player!r} is not ranked in {ranking.window} {ranking.window_id}: {why}"
+            for (ranking, player), why in self._engine.left_out(live.id).items()
+        ]
+        more = [f"board {live.name!r}: {len(players) - MAX_TOLD} more states are not ranked"] if len(players) > MAX_TOLD else []
+        return [*told, *players[:MAX_TOLD], *more]

@@ -4,8 +4,10 @@ import hashlib
 import logging
 
 import pytest
+import redis
 
 from keepscore import Board, Entry
+from keepscore.errors import EngineUnavailable
 from keepscore.storage.engines.redis import client
 from tests.contract.both import over_redis, own_redis
 from tests.contract.opened import differences, standings
@@ -86,3 +88,51 @@ async def test_a_redis_that_refuses_everything_makes_no_event_a_bad_one(tmp_path
         await catch_up(lb)
         assert await standings(lb, "coins") == [(1, "ann", 3), (2, "bob", 2)]
         assert await lb.ready() == []
+
+
+@pytest.fixture
+def poisoned_loads(monkeypatch):
+    """A Redis that refuses states of some players."""
+    transaction = client.RedisClient.transaction
+
+    async def refusing(self, commands, *rest):
+        if any("poison" in repr(command) for command in commands):
+            commands = [(name, key, "no number", "poison") if name == "ZADD" else (name, key, *others) for name, key, *others in commands]
+        return await transaction(self, commands, *rest)
+
+    monkeypatch.setattr(client.RedisClient, "transaction", refusing)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("board", ["coins", "prize"])
+async def test_a_board_is_loaded_without_a_state_that_is_refused(tmp_path, clock, poisoned_loads, caplog, board):
+    url = own_redis()
+    names = [f"p{n}" for n in range(600)]
+    async with over_redis(tmp_path / "scores.db", url, clock, *BOARDS) as lb:
+        await lb.submit_many(board, [Entry(player_id=name, amount=n + 1) for n, name in enumerate([*names, "poison"])])
+        await lb.admin.rebuild(board)
+        wanted = [*reversed(names)]
+        assert [player for _, player, _ in await standings(lb, board, limit=1000)] == wanted
+        (told,) = {record.getMessage() for record in caplog.records if record.levelno == logging.ERROR}
+        assert "'poison'" in told
+        (reason,) = await lb.ready()
+        assert reason.startswith(f"board {board!r}: player 'poison' is not ranked in all_time")
+    with redis.Redis.from_url(url) as bare:
+        bare.flushdb()
+    async with over_redis(tmp_path / "scores.db", url, clock, *BOARDS) as lb:
+        assert [player for _, player, _ in await standings(lb, board, limit=1000)] == wanted, "it starts, on an empty Redis, too"
+        assert (await lb.increment(board, "p5", 1000)).rank == 1
+        assert {difference.player_id for difference in await differences(lb)} == {"poison"}, "it is not hidden"
+        poisoned_loads.undo()
+        await lb.admin.rebuild(board)
+        assert await lb.ready() == []
+        assert await differences(lb) == []
+        assert (await lb.rank(board, "poison")).score == 601
+
+
+async def test_a_board_of_which_most_is_refused_is_not_loaded(tmp_path, clock, poisoned_loads):
+    async with over_redis(tmp_path / "scores.db", own_redis(), clock, *BOARDS) as lb:
+        await lb.submit_many("coins", [Entry(player_id=f"poison{n}", amount=n + 1) for n in range(300)])
+        with pytest.raises(EngineUnavailable, match="refused"):
+            await lb.admin.rebuild("coins")
+        assert len(await standings(lb, "coins", limit=1000)) == 300, "the old rankings stay"

@@ -151,6 +151,10 @@ class Loading(ABC):
         `seq` is the ledger's highest number of an event that they include.
         """
 
+    def left_out(self, board_id: int) -> Mapping[tuple[Ranking, str], str]:
+        """Return the players of rankings whose states were refused when the board was last loaded, though others were taken, and why."""
+        return {}
+
     @abstractmethod
     async def promote(self, board_id: int, was_here: bool = False) -> None:
         """Put the shadow, with its watermarks, in the place of the board's rankings, in one step.

@@ -149,6 +149,9 @@ class RedisEngine(RedisReads):
         await self._try_out(board_id, self._boards.known(board_id, board))
         await self._shadows.load(board_id, board, states, applied, seq)
 
+    def left_out(self, board_id: int) -> Mapping[tuple[Ranking, str], str]:
+        return self._shadows.left_out.get(board_id, {})
+
     async def promote(self, board_id: int, was_here: bool = False) -> None:
         await self._shadows.promote(board_id, self._clock(), was_here)
 

@@ -23,6 +23,8 @@ CHUNK_ROWS = 4000
 SORTED = 10 * CHUNK_ROWS
 #: Calls that are under way at a time.
 DEPTH = 3
+#: Rows that are left out at most: more are no single bad ones.
+MAX_REFUSED = 100
 #: Seconds that a call may take.
 LONG_CALL_S = 60.0
 
@@ -47,6 +49,8 @@ class Loader:
         self.sent: Counter[str] = Counter()
         #: Rows that were there, by key, before some were replaced: there are as many, at least.
         self.least: Counter[str] = Counter()
+        #: Rows that were refused while others were taken, by key and player, and why.
+        self.refused: dict[tuple[str, str], str] = {}
         #: The latest time of a row.
         self.latest = 0
 
@@ -61,16 +65,37 @@ class Loader:
             await self._client.run(self._script(keys, expiry, [], again), LONG_CALL_S)
         for chunk in _chunks(rows):
             self.latest = max(self.latest, max(map(_since, chunk)))
-            if by_script:
-                call = self._client.run(self._script(keys, expiry, chunk, again), LONG_CALL_S)
-            else:
-                call = self._client.transaction(self._commands(keys, chunk), LONG_CALL_S)
-            self._under_way.append(asyncio.ensure_future(call))
+            self._under_way.append(asyncio.ensure_future(self._put(keys, chunk, (expiry, again) if by_script else None)))
             if not again:
                 self.sent[keys.key] += len(chunk)
             # It is sent now.
             await asyncio.sleep(0)
             await self._until(DEPTH - 1)
+
+    async def _put(self, keys: RankingKeys, rows: list[tuple[str, int, int]], by_script: tuple[int, bool] | None) -> None:
+        """Put rows into a ranking. A row that is refused though others are taken is left out: it must not keep all from being ranked."""
+        try:
+            if by_script is None:
+                await self._client.transaction(self._commands(keys, rows), LONG_CALL_S)
+            else:
+                await self._client.run(self._script(keys, by_script[0], rows, by_script[1]), LONG_CALL_S)
+            return
+        except (EngineUnavailable, OverflowError, UnicodeError) as exc:
+            if (isinstance(exc, EngineUnavailable) and not exc.is_refused) or len(self.refused) >= MAX_REFUSED:
+                raise
+            error = exc
+        half = len(rows) // 2
+        if half:
+            await self._put(keys, rows[:half], by_script)
+            await self._put(keys, rows[half:], by_script)
+            return
+        player = rows[0][0]
+        self.refused[keys.key, player] = str(error)
+        if by_script is None or not by_script[1]:
+            self.sent[keys.key] -= 1
+        if by_script is None and keys.form[-1]:
+            # The time may have been taken.
+            await self._client.command("HDEL", keys.times, player)
 
     def _script(self, keys: RankingKeys, expiry: int, rows: list[tuple[str, int, int]], again: bool) -> ScriptCall:
         """Return a call that lists a ranking, and puts rows into it."""

@@ -57,12 +57,14 @@ class Shadows:
         self._client = client
         self._boards = boards
         self._positions = positions
+        #: Of each board, the players whom Redis refused when it was last loaded, and why.
+        self.left_out: dict[int, dict[tuple[Ranking, str], str]] = {}
 
     async def load(self, board_id: int, board: Board, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int) -> None:
         """Fill a shadow of a board, and drop the one there may have been. O(states)."""
         shadow = self._boards.new_shadow(board_id, board)
         try:
-            await self._fill(shadow, states, applied, seq)
+            await self._fill(board_id, shadow, states, applied, seq)
         except Exception:
             await self._drop(shadow)
             raise
@@ -71,7 +73,7 @@ class Shadows:
         if before is not None:
             await self._drop(before)
 
-    async def _fill(self, shadow: KnownBoard, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int) -> None:
+    async def _fill(self, board_id: int, shadow: KnownBoard, states: AsyncIterator[Loaded], applied: Mapping[int, int], seq: int) -> None:
         rankings: dict[Ranking, RankingKeys] = {}
         loader = Loader(self._client, shadow.watermarks, shadow.listed, SHADOW_TTL_MS)
         try:
@@ -81,6 +83,8 @@ class Shadows:
                     keys = rankings[ranking] = self._boards.at(shadow, ranking)
                 await loader.send(keys, expiry, rows, again)
             await loader.finish()
+            by_key = {keys.key: ranking for ranking, keys in rankings.items()}
+            self.left_out[board_id] = {(by_key[key], player): why for (key, player), why in loader.refused.items()}
         finally:
             await loader.stop()
         if shadow.board.rank == "dense":
