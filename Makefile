@@ -69,7 +69,7 @@ bench-matches: .venv/benched   ## Measure matches beside single writes.
 bench-voids: .venv/benched   ## Measure a void of 10,000 events on a board with a million players on Redis, and how long others wait.
 	$(BIN)/python -m benchmarks.voids
 
-bench-people: .venv/benched   ## Measure what names cost a page of 100 players, and what a segment from the profile costs a write.
+bench-people: .venv/benched   ## Measure what names cost a page, what a segment from the profile costs a write, and ranks among friends.
 	$(BIN)/python -m benchmarks.people
 
 sync: .venv/linted     ## Generate the blocking library and client from the async ones.

@@ -1,4 +1,4 @@
-"""`make bench-people`: what names cost a page of 100 players, and what a segment from the profile costs a write."""
+"""`make bench-people`: what names cost a page, what a segment from the profile costs a write, and ranks among friends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pathlib import Path
 import uvloop
 from rich.console import Console
 
+from benchmarks.friends import measure_friends
 from benchmarks.report import Line, show
+from benchmarks.servers import tuned_redis
 from keepscore import Board, Entry, Leaderboards
 from keepscore.domain.results.standings import encode
 
@@ -76,10 +78,16 @@ async def measure(folder: Path) -> list[Line]:
 
 def main() -> None:
     """Measure everything."""
-    argparse.ArgumentParser(prog="make bench-people", description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(prog="make bench-people", description=__doc__)
+    parser.add_argument("--players", type=int, default=1_000_000, help="players of the board on Redis")
+    players = parser.parse_args().players
     with tempfile.TemporaryDirectory() as folder:
         Console(stderr=True).print("embedded engine, SQLite ledger", style="dim")
-        show(uvloop.run(measure(Path(folder))), "people.png")
+        lines = uvloop.run(measure(Path(folder)))
+        with tuned_redis() as (server, description):
+            Console(stderr=True).print(f"{description}, SQLite ledger", style="dim")
+            lines += uvloop.run(measure_friends(Path(folder), server.url, players))
+        show(lines, "people.png")
 
 
 if __name__ == "__main__":

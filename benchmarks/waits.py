@@ -45,7 +45,9 @@ def client(app: App) -> Send:
         messages: list[Any] = []
         content = b"" if body is None else msgspec.json.encode(body)
         headers = [(b"content-length", b"%d" % len(content)), (b"content-type", b"application/json")]
-        scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
+        plain, _, query = path.partition("?")
+        named = {"path": plain, "raw_path": plain.encode(), "query_string": query.encode()}
+        scope = {"type": "http", "method": method, **named, "headers": headers}
 
         async def receive() -> Any:
             return {"type": "http.request", "body": content, "more_body": False}
