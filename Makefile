@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := check
-.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-audit bench-waits bench-voids bench-matches bench-people sync docs format clean
+.PHONY: help run test test-fast faults lint check bench bench-redis bench-postgres bench-close bench-edge bench-access bench-audit bench-waits bench-live bench-voids bench-matches bench-people sync docs format clean
 
 help:                  ## List what can be made.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -65,6 +65,9 @@ bench-waits: .venv/benched   ## Measure how long others wait at most while a bat
 bench-matches: .venv/benched   ## Measure matches beside single writes.
 	@command -v wrk >/dev/null || { echo "make bench-matches needs wrk: apt-get install wrk"; exit 1; }
 	$(BIN)/python -m benchmarks.matches
+
+bench-live: .venv/benched   ## Measure live subscribers of one board while scores arrive: delays, memory, and what writers keep.
+	$(BIN)/python -m benchmarks.live
 
 bench-voids: .venv/benched   ## Measure a void of 10,000 events on a board with a million players on Redis, and how long others wait.
 	$(BIN)/python -m benchmarks.voids
