@@ -26,8 +26,8 @@ from keepscore.storage.feeds.base import Feed
 
 __all__ = ["DEFAULT_TIMES", "LiveHub", "LiveParts", "LiveStart", "LiveTimes", "positions_of"]
 
-#: Seconds of an interval for each subscriber of a channel: telling more of them takes longer, and leaves time for everything else.
-FAN_OUT_S = 50e-6
+#: Seconds of an interval for each subscriber of a channel, and at most: telling more of them takes longer, and leaves time for writers.
+FAN_OUT_S, LONGEST_FAN_OUT_S = 150e-6, 0.5
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +196,7 @@ class LiveHub:
         """Tell what has changed, again and again, until nothing has; never more often than in each interval."""
         time = asyncio.get_running_loop().time
         while channel.is_dirty and channel.mailboxes:
-            interval = max(self.times.interval_s, FAN_OUT_S * len(channel.mailboxes))
+            interval = max(self.times.interval_s, min(LONGEST_FAN_OUT_S, FAN_OUT_S * len(channel.mailboxes)))
             await asyncio.sleep(max(0.0, channel.flushed_s + interval - time()))
             channel.is_dirty = False
             channel.flushed_s = time()
