@@ -131,6 +131,10 @@ def _describe_boards(components: dict[str, Any]) -> None:
             if field in SCORES:
                 properties[field] |= SCORE_RANGE
     board = components["Board"]
+    # Beside names, segments are tables and combinations.
+    segment = {"type": "string", "pattern": f"^(?:{PATTERNS['Board.segments']})$"}
+    combination = {"type": "array", "items": segment}
+    board["properties"]["segments"]["items"] = {"anyOf": [segment, {"type": "object"}, combination]}
     board["properties"]["version"] = {"type": "integer", "description": "how often the definition was changed, from 1"}
     # The address has the name.
     board["required"] = []

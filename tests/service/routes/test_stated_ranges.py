@@ -28,6 +28,9 @@ def description(service: Service) -> dict[str, Any]:
     taken(service.client.post("/api/v1/leaderboard/score", json={"player_id": "ada", "score": 5, "region": "eu"}))
     taken(service.client.post("/v1/keeper/run", json={}))
     PARTS["id"] = str(taken(service.client.get(f"/v1/boards/{BOARD}/snapshots"))["snapshots"][0]["id"])
+    made = service.client.post("/v1/groups", json={"name": "Club", "owner": "ada"})
+    assert made.status_code in (200, 201), made.text
+    PARTS["group_id"] = made.json()["group_id"]
     return taken(service.client.get("/openapi.json"))
 
 
@@ -37,6 +40,8 @@ def read(client: httpx.Client, path: str, parameter: dict[str, Any], value: obje
     query = {} if is_part else {parameter["name"]: str(value)}
     if value == "regional":
         query["region"] = "eu"
+    if value == "friends":
+        query["player_id"] = "ada"
     if path.endswith("/me/standings"):
         query["player_id"] = "ada"
     if path.endswith("/as-of"):
