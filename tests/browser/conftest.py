@@ -34,7 +34,8 @@ name = "quiet"
 """
 
 
-@pytest.fixture(scope="session")
+# Not for the whole run: its event loop runs as long as it is open, and no other can run beside it.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium: `make test` installs it where it may, and leaves these tests out where it may not."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -40,7 +40,9 @@ def read(client: httpx.Client, path: str, parameter: dict[str, Any], value: obje
     query = {} if is_part else {parameter["name"]: str(value)}
     if value == "regional":
         query["region"] = "eu"
-    if value == "friends":
+    if path.endswith("/needs") and parameter["name"] not in ("rank", "top"):
+        query["rank"] = "1"
+    if value == "friends" and "{player_id}" not in path:
         query["player_id"] = "ada"
     if path.endswith("/me/standings"):
         query["player_id"] = "ada"
