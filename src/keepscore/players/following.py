@@ -52,12 +52,13 @@ class Following:
         """Learn what the values of these depend on, as far as that is possible."""
         self._pasts, self._named = {}, {}
         wanted: dict[LiveBoard, dict[str, None]] = {}
-        for submission in submissions:
+        everyone = [side for submission in submissions for side in submission.sides]
+        for submission in everyone:
             for live in self._boards(submission):
                 if self._is_past(live, submission) or (live is submission.live and self._sticks(live, submission)):
                     wanted.setdefault(live, {})[submission.player] = None
         try:
-            await self._cards.learn_of(submission.player for submission in submissions)
+            await self._cards.learn_of(submission.player for submission in everyone)
             for live, players in wanted.items():
                 everybody = list(players)
                 for first in range(0, len(everybody), CHUNK_PLAYERS):
@@ -71,6 +72,10 @@ class Following:
         """Let a submission count in the slices in which its player is, or raise the error that says why that is not known."""
         if submission.kind == "move":
             return
+        for side in submission.sides:
+            self._fill(side)
+
+    def _fill(self, submission: Submission) -> None:
         live, player = submission.live, submission.player
         following = [board for board in self._boards(submission) if board.is_following]
         traits: Mapping[str, object] | None = None

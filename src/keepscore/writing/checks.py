@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.profiles import check_profile
@@ -127,6 +128,7 @@ def check_match(live: LiveBoard, match: Match, at: datetime | str | None, now: i
         live, match.players[0], "match", 0, moment, now, None, match.match_id, None, backfill=False, ranked=False, match=match
     )
     submission.find_rankings(now)
+    submission.by_player = {player: replace(submission, player=player) for player in match.players}
     return submission
 
 

@@ -209,6 +209,7 @@ class Planner:
             raise NotRated(f"board {live.name!r} no longer takes matches: it has no rating now")
         if live.is_resetting:
             raise Unavailable(f"board {live.name!r} is being reset: send the match again in a moment")
+        assert submission.by_player is not None, "a match has players"
         initial = live.board.points(rating.initial)
         before = {
             player: Before([self._scores.get((ranking, player), initial) for ranking in wholes], self._games.get((live.id, player), 0))
@@ -219,11 +220,12 @@ class Planner:
         for player, _, _, change, note in match.rated:
             new = tuple([ranking.window for ranking in wholes if (ranking, player) not in self._scores])
             # What a player starts from is no part of the match, and stays where the match is made void.
-            of = replace(submission, player=player, game_id=None, metadata=None)
+            side = submission.by_player[player]
+            of = replace(side, game_id=None, metadata=None)
             if new:
                 events.append(self._event(live, of, ("initial", initial, Scope(new) if len(new) < len(wholes) else submission.scope)))
             of.game_id, of.metadata = match.match_id, note
-            events.append(self._event(live, of, ("match", change, submission.scope)))
+            events += [self._event(live, of, ("match", change, submission.scope)), *self._moves([live], side)]
             self._scores |= {(ranking, player): r + change for ranking, r in zip(wholes, before[player].ratings, strict=True)}
             self._games[live.id, player] = before[player].games + 1
         return Plan(submission, [live] * len(events), events, [live.update(event) for event in events])

@@ -7,7 +7,7 @@ brings, counts in one ranking, and is not sent on to linked boards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -68,6 +68,8 @@ class Submission(msgspec.Struct, eq=False):
     #: What the player's profile says, where segments come from it; of one that is late, the values of now and before, by board.
     traits: Mapping[str, object] | None = None
     places: dict[int, list[dict[str, str]]] | None = None
+    #: Of a match, what it is for each player.
+    by_player: dict[str, Submission] | None = None
     #: Where it counts on its own board; None: in all rankings of its time.
     scope: Scope | None = None
     #: What the engine has to do for it, if nothing changes it on its way.
@@ -77,6 +79,11 @@ class Submission(msgspec.Struct, eq=False):
     def is_held(self) -> bool:
         """Whether it does not count until a moderator approves it."""
         return self.suspicion is not None and self.suspicion.is_held
+
+    @property
+    def sides(self) -> Collection[Submission]:
+        """What it is for each of its players: itself, unless it is a match."""
+        return (self,) if self.by_player is None else self.by_player.values()
 
     def find_rankings(self, now: int) -> None:
         """Find the rankings in which it counts, by the clock, or raise WindowClosed. To be called again when it has waited long."""

@@ -73,7 +73,7 @@ class SegmentCap:
         """Learn the values of boards that get many new ones."""
         coming: dict[int, tuple[LiveBoard, set[Ranking]]] = {}
         turns = Turns()
-        for submission in submissions:
+        for submission in (side for one in submissions for side in one.sides):
             if submission.segments is None:
                 continue
             if turns.is_over():
@@ -113,6 +113,9 @@ class SegmentCap:
 
     def check(self, submission: Submission) -> None:
         """Refuse a submission with a value that would be one too many."""
+        if submission.by_player is not None:
+            for side in submission.sides:
+                self.check(side)
         if submission.segments is None:
             return
         for live, ranking in self._rankings(submission):

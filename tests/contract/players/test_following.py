@@ -299,3 +299,22 @@ async def test_a_value_that_the_profile_gives_cannot_be_sent(tmp_path):
         with pytest.raises(BadInput, match="comes from the player's profile"):
             await lb.submit("best", "ann", 1, segments={"country": "BR"})
         assert (await lb.top("best")).standings == []
+
+
+async def test_each_player_of_a_match_counts_in_their_own_segments(place):
+    clock = Clock(NOON)
+    segments = [one for one in SEGMENTS if one != "mode" and "mode" not in one]
+    rated = Board("duels", rating={"system": "elo"}, windows=["all_time", "daily"], segments=segments, grace="3h")
+    async with leaderboards(*place, [rated], clock, "manual") as lb:
+        await lb.players.put("ada", {"country": "BR", "level": 12})
+        await lb.players.put("bo", {"country": "DE", "level": 60})
+        await lb.matches.record("duels", "ada", "bo", 1)
+        await lb.matches.record("duels", "carla", "ada", 1)
+        # One of a moment when the day was another one, after which both have moved.
+        await lb.players.change("bo", {"country": "BR"})
+        clock.now += 13 * HOUR
+        await lb.players.change("ada", {"country": None})
+        await lb.matches.record("duels", "bo", "carla", 0.5, at=datetime.fromtimestamp((clock.now - 90 * MINUTE) / 1000, UTC))
+        for named, players in {"country:BR": ["bo"], "country:DE": [], "country:BR,level:50": ["bo"], "level:10": ["ada"]}.items():
+            assert [one.player_id for one in (await lb.top("duels", segment=named)).standings] == players, named
+        assert await differences(lb) == []
