@@ -302,6 +302,7 @@ async def build_runtime(
         catch_up=catch_up,
         spool=spool,
         watch=watch,
+        claims=claims,
         keep_keys_ms=settings.keep_keys_ms,
         keep_events_ms=settings.keep_events_ms,
     )

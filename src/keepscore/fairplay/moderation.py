@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,14 +20,18 @@ from keepscore.fairplay.back_test import BackTests
 from keepscore.fairplay.corrections import CorrectionRequest
 from keepscore.fairplay.exporting import export_player
 from keepscore.fairplay.merging import Merging
+from keepscore.fairplay.recording import DECISIONS
 from keepscore.fairplay.restricting import Restricting, RestrictionRequest, checked_request
 from keepscore.fairplay.review import Review, ReviewRequest, Verb
 from keepscore.fairplay.selection import Selection, SelectionRequest, checked_selection
 from keepscore.fairplay.voids import Voids
 from keepscore.projection.stores import Stores
-from keepscore.writing.idempotency import Claims, claim_on
+from keepscore.storage.ledgers.claims import Claim
+from keepscore.writing.idempotency import Claims, Keep, Replayable, claim_on
 
 __all__ = ["Moderation"]
+
+A = TypeVar("A", bound=Replayable)
 
 
 class Moderation:
@@ -96,7 +100,7 @@ class Moderation:
         """Undo a void: what it was about counts again, with its own times, so that ties are as they were."""
         check_reason(reason)
         claim = claim_on("void", void_id, idempotency_key, ("undo", reason))
-        return await self._claims.once(claim, Void, lambda keep: self._voids.undo(void_id, reason, idempotency_key))
+        return await self._decided(claim, Void, lambda: self._voids.undo(void_id, reason, idempotency_key))
 
     async def report(self, void_id: str, *, cursor: str | None = None) -> VoidReport:
         """Return what a void changed when it was recorded, a page of 1,000 changes at a time."""
@@ -129,7 +133,7 @@ class Moderation:
     async def _decide(self, queue_id: str, verb: Verb, reason: str, key: str | None) -> QueueItem:
         check_reason(reason)
         claim = claim_on("queue", queue_id, key, (verb, reason))
-        return await self._claims.once(claim, QueueItem, lambda keep: self._review.decide(queue_id, verb, reason, key))
+        return await self._decided(claim, QueueItem, lambda: self._review.decide(queue_id, verb, reason, key))
 
     async def correct(
         self,
@@ -151,20 +155,20 @@ class Moderation:
         if dry_run:
             return await self._voids.correct(board, wanted, None)
         claim = claim_on("void", board, idempotency_key, ("correct", player_id, str(score), windows, reason))
-        return await self._claims.once(claim, VoidReport, lambda keep: self._voids.correct(board, wanted, idempotency_key))
+        return await self._decided(claim, VoidReport, lambda: self._voids.correct(board, wanted, idempotency_key))
 
     async def merge(self, guest: str, into: str, reason: str, *, dry_run: bool = False, idempotency_key: str | None = None) -> Merge:
         """Merge a guest into an account: all events of the guest count as the account's, with their own times, on all boards."""
         check_reason(reason)
         who = check_player(guest), check_player(into)
         claim = None if dry_run else claim_on("merge", guest, idempotency_key, ("merge", into, reason))
-        return await self._claims.once(claim, Merge, lambda keep: self._merging.merge(*who, reason, dry_run))
+        return await self._decided(claim, Merge, lambda: self._merging.merge(*who, reason, dry_run))
 
     async def split(self, guest: str, reason: str, *, idempotency_key: str | None = None) -> Merge:
         """Split a guest from the account that they were merged into: both are as if they had not been merged."""
         check_reason(reason)
         claim = claim_on("merge", check_player(guest), idempotency_key, ("split", reason))
-        return await self._claims.once(claim, Merge, lambda keep: self._merging.split(guest, reason))
+        return await self._decided(claim, Merge, lambda: self._merging.split(guest, reason))
 
     async def export(self, player_id: str) -> PlayerExport:
         """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
@@ -210,7 +214,7 @@ class Moderation:
 
     async def _restrict(self, action: str, wanted: RestrictionRequest, work: Callable[[], Awaitable[PlayerDecision]]) -> PlayerDecision:
         claim = claim_on("restriction", wanted.player, wanted.key, (action, *wanted[1:4]))
-        return await self._claims.once(claim, PlayerDecision, lambda keep: work())
+        return await self._decided(claim, PlayerDecision, work)
 
     async def appeal(self, decision_id: str, player_id: str, text: str, *, idempotency_key: str | None = None) -> Appeal:
         """Appeal for a player against a decision about a score of theirs: a void, or a score in the queue. Once for each decision."""
@@ -236,7 +240,7 @@ class Moderation:
     async def reply(self, appeal_id: str, reply: str, *, grant: bool = False, idempotency_key: str | None = None) -> Appeal:
         """Reply to an appeal. Where it is granted, the decision is taken back: the score counts."""
         claim = claim_on("appeal", appeal_id[:MAX_TEXT_BYTES], idempotency_key, (reply, grant))
-        return await self._claims.once(claim, Appeal, lambda keep: self._appeals.reply(appeal_id, reply, grant))
+        return await self._decided(claim, Appeal, lambda: self._appeals.reply(appeal_id, reply, grant))
 
     async def test_rules(self, board: str, rules: Mapping[str, Any], *, progress: Progress = no_progress) -> RuleTest:
         """Return what rules would have caught of all that was sent to a board, and whose ranks would change. Nothing is changed.
@@ -247,4 +251,13 @@ class Moderation:
 
     async def _once(self, board: str, key: str | None, request: object, selection: Selection, reason: str, revise: bool) -> VoidReport:
         claim = claim_on("void", board, key, request)
-        return await self._claims.once(claim, VoidReport, lambda keep: self._voids.void(board, selection, reason, revise, key))
+        return await self._decided(claim, VoidReport, lambda: self._voids.void(board, selection, reason, revise, key))
+
+    async def _decided(self, claim: Claim | None, kind: type[A], work: Callable[[], Awaitable[A]]) -> A:
+        """Carry a decision out once, and no other one meanwhile, in any process."""
+
+        async def alone(keep: Keep) -> A:
+            async with self._claims.alone(DECISIONS):
+                return await work()
+
+        return await self._claims.once(claim, kind, alone)

@@ -14,8 +14,10 @@ from keepscore.storage.ledgers.claims import SUBMISSION, Claim
 from keepscore.writing.groups import PendingRequest
 from keepscore.writing.scopes import Submission, as_recorded, verdict
 
-__all__ = ["record_differences", "record_verdicts"]
+__all__ = ["DECISIONS", "record_differences", "record_verdicts"]
 
+#: What is done alone, in one process at a time: each decision is worked out from what the others have made of the scores.
+DECISIONS = "decisions"
 #: Verdicts that are recorded at a time.
 CHUNK_VERDICTS = 1000
 

@@ -19,6 +19,7 @@ from keepscore.domain.results.moderation import PlayerDecision, RestrictedPlayer
 from keepscore.domain.values import check_player, check_reason, check_text, moment_of
 from keepscore.errors import InvalidField, InvalidTime, NothingToUndo, RolledUp
 from keepscore.fairplay.additions import carry_over
+from keepscore.fairplay.recording import DECISIONS
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.projection.live_boards import LiveBoard
@@ -135,16 +136,23 @@ class Restricting:
         now = self._clock()
         await self._known.refresh(self._ledger, now, at_once=True)
         done = []
-        for one in self._known.all():
-            if one.state == "standing" and one.is_over(now):
-                one.state = "lifting"
-                await self.put(one)
-            if one.is_unfinished:
-                await self.finish(one)
-                done.append(one.restriction_id)
+        if self._due(now):
+            # What is under way now is not cut short: it is done when it is this one's turn.
+            async with self.parts.claims.alone(DECISIONS):
+                await self._known.refresh(self._ledger, now, at_once=True)
+                for one in self._due(now):
+                    if one.state == "standing":
+                        one.state = "lifting"
+                        await self.put(one)
+                    await self.finish(one)
+                    done.append(one.restriction_id)
         if self.parts.is_shared:
             await self._take_back(now)
         return done
+
+    def _due(self, now: int) -> list[Restriction]:
+        """Return the restrictions for which rankings are to be restated."""
+        return [one for one in self._known.all() if one.is_unfinished or (one.state == "standing" and one.is_over(now))]
 
     async def _take_back(self, now: int) -> None:
         """Restate those whom a process has ranked before it knew. A call for each ranking of now."""

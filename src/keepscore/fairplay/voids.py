@@ -22,7 +22,7 @@ from keepscore.errors import EventsDropped, InvalidPage, NothingToUndo, NotRated
 from keepscore.fairplay.additions import record_added, take_back_added
 from keepscore.fairplay.corrections import CorrectionRequest, checked_correction, replacement_for, told_beforehand
 from keepscore.fairplay.effects import closed_windows, expected_changes, open_rankings
-from keepscore.fairplay.recording import record_differences, record_verdicts
+from keepscore.fairplay.recording import DECISIONS, record_differences, record_verdicts
 from keepscore.fairplay.rerating import Replay, replay_without
 from keepscore.fairplay.selection import Selection, selected_events
 from keepscore.lifecycle.archiving import bring_together
@@ -221,10 +221,17 @@ class Voids:
 
     async def finish_all(self) -> list[str]:
         """Finish all voids that were cut short; return their ids."""
-        found = [note for note in await self.notes() if note.is_unfinished and self._catalog.get(note.board) is not None]
-        for note in found:
-            await self.finish(note)
+        if not await self._unfinished():
+            return []
+        # What is under way now is not cut short: it is done when it is this one's turn.
+        async with self._parts.claims.alone(DECISIONS):
+            found = await self._unfinished()
+            for note in found:
+                await self.finish(note)
         return [note.void_id for note in found]
+
+    async def _unfinished(self) -> list[VoidNote]:
+        return [note for note in await self.notes() if note.is_unfinished and self._catalog.get(note.board) is not None]
 
     async def _record(self, live: LiveBoard, kind: Literal["void", "restore"], void_id: str, events: Sequence[Event]) -> None:
         """Record verdicts on events, and wait until their players are restated."""

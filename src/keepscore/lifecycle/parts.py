@@ -12,6 +12,7 @@ from keepscore.storage.engines.base import RankingEngine
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.writing.catching_up import CatchUp
 from keepscore.writing.healing import Healing
+from keepscore.writing.idempotency import Claims
 from keepscore.writing.ledger_watch import LedgerWatch
 from keepscore.writing.numbers import Numbers
 from keepscore.writing.spool import Spool
@@ -38,6 +39,7 @@ class JobParts:
     catch_up: CatchUp
     spool: Spool
     watch: LedgerWatch
+    claims: Claims
     #: Milliseconds for which idempotency keys are remembered.
     keep_keys_ms: int
     #: Milliseconds for which events are kept; None: for ever.

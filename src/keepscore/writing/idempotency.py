@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -23,7 +23,7 @@ from keepscore.errors import IdempotencyKeyReused, InProgress, KeepscoreError, L
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.storage.ledgers.claims import IMPORT, SUBMISSION, Answered, Claim, Effect
 
-__all__ = ["Claims", "Keep", "Retries", "Unanswered", "claim_on", "fingerprint", "submission_claim"]
+__all__ = ["Claims", "Keep", "Replayable", "Retries", "Unanswered", "claim_on", "fingerprint", "submission_claim"]
 
 #: Seconds that a request waits for another one with its key.
 WAIT_S = 30.0
@@ -39,6 +39,8 @@ ANSWER_S = 2.0
 MAX_ANSWER_BYTES = 1 << 20
 #: Bytes of answers that wait to be recorded; beyond, a retry gets where the player stands.
 MAX_UNSAVED_BYTES = 16 << 20
+#: The kind of claims that are held while something is done alone.
+TURN = "turn"
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +83,8 @@ def _check_same(claim: Claim, known: bytes) -> None:
 
 
 def _in_progress(claim: Claim) -> InProgress:
+    if claim.kind == TURN:
+        return InProgress(f"{claim.target} of others are still being carried out: send it again in a moment")
     return InProgress(f"the request with idempotency key {claim.key!r} is still running: send it again in a moment")
 
 
@@ -113,6 +117,9 @@ class Claims:
         self._clock = clock
         self._running: dict[tuple[str, str, str], _Running] = {}
         self._beating: asyncio.Task[None] | None = None
+        #: Who is alone in this process, and the turns that it has among all processes.
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._turns: set[Claim] = set()
 
     async def stop(self, deadline: float | None = None) -> None:
         """Let work under way come to an end, by a `deadline` of the loop's clock; what does not is left to whoever asks again."""
@@ -145,8 +152,7 @@ class Claims:
             task = asyncio.create_task(self._done(claim, work, recover))
             self._running[claim[:3]] = _Running(claim, task)
             task.add_done_callback(lambda _: self._ended(claim))
-            if self._shared and (self._beating is None or self._beating.done()):
-                self._beating = asyncio.create_task(self._beat())
+            self._begin_to_beat()
             text, replayed = await asyncio.shield(task)
         else:
             _check_same(claim, running.claim.fingerprint)
@@ -159,6 +165,28 @@ class Claims:
         if replayed:
             answer.replayed = True
         return answer
+
+    @asynccontextmanager
+    async def alone(self, what: str) -> AsyncIterator[None]:
+        """Be the only one who does something, among all processes. Whoever comes meanwhile waits; a dead process loses its turn."""
+        async with self._locks.setdefault(what, asyncio.Lock()):
+            if not self._shared:
+                yield
+                return
+            turn = Claim(TURN, what, "", fingerprint(what))
+            await self._own(turn)
+            self._turns.add(turn)
+            self._begin_to_beat()
+            try:
+                yield
+            finally:
+                self._turns.discard(turn)
+                with suppress(LedgerUnavailable):
+                    await self._ledger.claims.give_up(turn, self._owner)
+
+    def _begin_to_beat(self) -> None:
+        if self._shared and (self._beating is None or self._beating.done()):
+            self._beating = asyncio.create_task(self._beat())
 
     def _ended(self, claim: Claim) -> None:
         task = self._running.pop(claim[:3]).task
@@ -221,11 +249,11 @@ class Claims:
 
     async def _beat(self) -> None:
         """Show that this process lives as long as it works on something."""
-        while self._running:
+        while self._running or self._turns:
             await asyncio.sleep(BEAT_S)
-            if self._running:
+            if claims := [*(running.claim for running in self._running.values()), *self._turns]:
                 with suppress(LedgerUnavailable):
-                    await self._ledger.claims.beat([running.claim for running in self._running.values()], self._owner)
+                    await self._ledger.claims.beat(claims, self._owner)
 
 
 class Unanswered(Exception):

@@ -1,5 +1,6 @@
 """Scores that a moderator sets, and accounts that are merged and split: exact in every window, and undone as if nothing had been."""
 
+import asyncio
 import random
 from contextlib import AsyncExitStack
 
@@ -186,4 +187,33 @@ async def test_a_merge_that_was_cut_short_is_finished(place, clock, monkeypatch)
             await lb.rank("best", "guest")
         with pytest.raises(InvalidField):
             await lb.moderation.merge("ada", "ada", "why")
+        assert await differences(lb) == []
+
+
+async def test_decisions_at_the_same_moment_have_one_effect(place, clock):
+    """Moderators press the same button, in two processes where the ledger is shared."""
+    async with AsyncExitStack() as stack:
+        lb = await stack.enter_async_context(leaderboards(*place, BOARDS, clock))
+        other = lb if place[0].startswith("sqlite") else await stack.enter_async_context(leaderboards(*place, BOARDS, clock))
+        for player, amount in (("guest", 5), ("ada", 11)):
+            await lb.increment("sum", player, amount)
+        before = await shown(lb)
+
+        async def pressed(name, *arguments, **fields):
+            calls = [getattr((lb, other)[n % 2].moderation, name)(*arguments, **fields) for n in range(12)]
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            return [one for one in found if not isinstance(one, NothingToUndo | PlayerMerged)]
+
+        async def score(player):
+            return (await lb.rank("sum", player, window="all_time")).score
+
+        assert len(await pressed("merge", "guest", "ada", "one person")) == 1
+        assert await score("ada") == 16
+        assert len(await pressed("split", "guest", "two people")) == 1
+        assert await shown(lb) == before
+        (done,) = {one.void_id for one in await pressed("void", "sum", "a bot", player_id="ada")} - {None}
+        assert len(await pressed("undo", done, "no bot")) == 1
+        assert await shown(lb) == before
+        await pressed("correct", "sum", "ada", 50, "a wrong score")
+        assert (await lb.top("sum", window="daily")).standings[0].score == 50
         assert await differences(lb) == []
