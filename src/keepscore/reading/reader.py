@@ -260,10 +260,10 @@ class Reader:
         page = await source.page(view.ranking, first, unique + around - first, view.rank)
         return await self.standings(source, view, page)
 
-    async def lookup(self, view: View, players: Sequence[str]) -> Lookup:
+    async def lookup(self, view: View, players: Sequence[str], most: int = MAX_LOOKUP) -> Lookup:
         """Return some players, in the order of their ranks. O(log N) each."""
-        if not 1 <= len(players) <= MAX_LOOKUP:
-            raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {MAX_LOOKUP}")
+        if not 1 <= len(players) <= most:
+            raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {most}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
         found = await self.read(view, lambda source: self._lookup(source, view, wanted))
         return await self.labels.looked_up(found, view.viewer)

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepscore import Board
+from keepscore import Board, Entry
 from keepscore.domain.caps import LiveCaps
+from keepscore.reading.live.hub import LiveTimes
 from tests.service.live.rig import QUICK, Replica, app_of, following, opened, refusal, rows
 
 BOARDS = Board("global", windows=["all_time", "daily"], segments=["region"]), Board("xp", operator="sum")
@@ -219,3 +220,38 @@ async def test_a_board_that_is_deleted_ends_its_streams():
         _, data, _ = await stream.next("error")
         assert data["type"] == "urn:keepscore:unknown-board"
         assert (await stream.next())[0] == "end"
+
+
+async def test_friends_who_come_and_go_and_more_than_a_lookup_takes():
+    async with opened(*BOARDS) as lb:
+        app = app_of(lb)
+        friends = [f"p{n}" for n in range(2000)]
+        await lb.submit_many("global", [Entry(player_id=player, score=score) for score, player in enumerate(friends)])
+        await lb.friends.replace("ada", ["bob", "cyd"])
+        for player, score in (("ada", 3001), ("bob", 3002), ("cyd", 3003)):
+            await lb.submit("global", player, score)
+        async with following(app, "board=global&friends_of=ada") as stream:
+            assert rows((await stream.next())[1]["standings"]) == [(1, "cyd", 3003), (2, "bob", 3002), (3, "ada", 3001)]
+            await lb.friends.remove("ada", "bob")
+            assert (await stream.next("change"))[1]["removed"] == ["bob"]
+            await lb.friends.replace("ada", friends)
+            _, change, _ = await stream.next("change")
+            assert (change["removed"], len(change["standings"])) == (["cyd"], 2000)
+
+
+async def test_whoever_was_further_elsewhere_does_not_come_from_the_future():
+    slow = LiveTimes(interval_s=0.3, heartbeat_s=15.0, check_s=0.05)
+    async with opened(*BOARDS, times=slow) as lb:
+        app = app_of(lb)
+        await lb.submit("global", "ada", 10)
+        async with following(app, "board=global") as stream:
+            await stream.next("state")
+            await lb.submit("global", "bob", 20)
+            await stream.next("change")
+            # What is followed here is told in a moment; another process may have told it already.
+            told = (await lb.submit("global", "cyd", 30)).position
+            async with following(app, "board=global", last_event_id=str(told)) as other:
+                _, state, _ = await other.next()
+                assert (state["recovered"], state["position"], len(state["standings"])) == (True, told, 3)
+            epoch, _, seq = str(told).partition(":")
+            assert (await refusal(app, f"board=global&resume_from={epoch}:{int(seq) + 1}"))[0] == 422

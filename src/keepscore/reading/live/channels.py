@@ -19,7 +19,7 @@ from keepscore.errors import EngineUnavailable, KeepscoreError, NotFound, Unavai
 from keepscore.reading.live.mailboxes import Mailbox, Number
 from keepscore.reading.live.messages import LiveNotice
 from keepscore.reading.live.specs import LiveSpec
-from keepscore.reading.reader import MAX_LOOKUP, Reader
+from keepscore.reading.reader import Reader
 from keepscore.reading.view import View
 from keepscore.storage.engines.base import Ranking
 
@@ -50,6 +50,8 @@ class Channel:
         self._clock = clock
         self._reader = reader
         self._friends = friends
+        #: The friends who were read last, of a channel that follows friends.
+        self._circle: Sequence[str] = ()
         self._shown: ShownRows | None = None
         self._state: LiveNotice | None = None
         #: Who follows, under which number.
@@ -188,13 +190,22 @@ class Channel:
             return True
         return view.ranking != self.ranking or len(view.live.board.resets) != len(self.shown.view.live.board.resets)
 
+    async def has_other_friends(self) -> bool:
+        """Return whether the list of friends is another than the one that is shown, as far as that is known."""
+        if not self.spec.friends_of:
+            return False
+        try:
+            return [*await self._friends(self.spec.friends_of)] != self._circle
+        except Unavailable:
+            return False
+
     async def _read(self, view: View) -> ShownRows | None:
         """Read what is followed; None where the answer may lack something."""
         spec, reader = self.spec, self._reader
         answer: Top | PlayerPlace | Lookup
         if spec.friends_of:
-            circle = [spec.friends_of, *await self._friends(spec.friends_of)][:MAX_LOOKUP]
-            answer = await reader.lookup(view, circle)
+            self._circle = [*await self._friends(spec.friends_of)]
+            answer = await reader.lookup(view, [spec.friends_of, *self._circle], len(self._circle) + 1)
             standings = near = answer.standings
         elif not spec.player:
             answer = await reader.top(view, spec.top)

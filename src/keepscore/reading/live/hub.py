@@ -29,6 +29,9 @@ __all__ = ["DEFAULT_TIMES", "LiveHub", "LiveParts", "LiveStart", "LiveTimes", "p
 #: Seconds of an interval for each subscriber of a channel, and at most: telling more of them takes longer, and leaves time for writers.
 FAN_OUT_S, LONGEST_FAN_OUT_S = 150e-6, 0.5
 
+#: Seconds in which what others follow gets to where a subscriber has been.
+CATCH_UP_S = 5.0
+
 log = logging.getLogger(__name__)
 
 
@@ -101,6 +104,7 @@ class LiveHub:
         for spec in specs:
             channel = self._channels.get(spec) or Channel(spec, self._reader, self._friends, self._clock)
             await channel.open()
+            await self._catch_up(channel, start.resume_from)
             channels.append(channel)
         # Another one may have come to follow the same meanwhile.
         channels = [self._channels.get(channel.spec, channel) for channel in channels]
@@ -115,6 +119,20 @@ class LiveHub:
                 self._touch(channel)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._watch(), name="keepscore-live")
+
+    async def _catch_up(self, channel: Channel, resume_from: Sequence[Position]) -> None:
+        """Let a channel that others follow get to where a subscriber has been already, in another process maybe, if the engine has."""
+        for position in resume_from:
+            if not _is_behind(channel, position):
+                continue
+            (there,) = await self._positions.read([channel.ranking])
+            if there is None or there.epoch != position.epoch or there.seq < position.seq:
+                continue
+            time = asyncio.get_running_loop().time
+            deadline = time() + CATCH_UP_S
+            while _is_behind(channel, position) and channel.mailboxes and time() < deadline:
+                self._touch(channel)
+                await asyncio.sleep(self.times.interval_s / 4)
 
     @staticmethod
     def _is_recovered(channel: Channel, resume_from: Sequence[Position]) -> bool:
@@ -230,13 +248,18 @@ class LiveHub:
 
     async def _compare(self) -> None:
         for channel in list(self._channels.values()):
-            if channel.is_outdated():
+            if channel.is_outdated() or await channel.has_other_friends():
                 self._touch(channel)
         followed = list(self._by_ranking)
         for ranking, position in zip(followed, await self._positions.read(followed), strict=True):
             for channel in self._by_ranking.get(ranking, ()):
                 if position is not None and channel.shown.position != position:
                     self._touch(channel)
+
+
+def _is_behind(channel: Channel, position: Position) -> bool:
+    here = channel.shown.position
+    return here.epoch == position.epoch and here.seq < position.seq
 
 
 def positions_of(text: str | None, name: str) -> list[Position]:
