@@ -55,8 +55,8 @@ def check_scope(scope: object) -> str:
 
 
 def check_patterns(boards: Sequence[str] | None) -> tuple[str, ...]:
-    """Return patterns of board names; None or none: all boards."""
-    if not boards:
+    """Return patterns of board names; None: all boards."""
+    if boards is None:
         return ALL_BOARDS
     if isinstance(boards, str) or not 1 <= len(boards) <= MAX_PATTERNS:
         raise InvalidField(f"boards is a list of 1 to {MAX_PATTERNS} patterns such as 'season-*', or left out for all boards")

@@ -31,7 +31,7 @@ def create(
     """Create an API key. It is shown once: the ledger keeps a hash only."""
     # The first key may come before the first start of a service.
     with reach(url, config, may_create=True) as boards:
-        key = boards.keys.create(name, scope, boards=board, expires=expires)
+        key = boards.keys.create(name, scope, boards=board or None, expires=expires)
     _print_new(key, json)
 
 

@@ -138,7 +138,8 @@ def access_link(parts: AccessParts) -> Link:
         async def identified(request: Request[Any, Any], presented: bytes) -> Principal:
             if not presented.startswith(_SIGNED):
                 return await gate.keyring.principal_of(presented)
-            body = await read_body(request.receive, request.headers, route.max_body, parts.deadlines)
+            # A request without a body, such as a read, is signed, too. What a route wants of its body, it asks for itself.
+            body = await read_body(request.receive, request.headers, route.max_body, parts.deadlines, is_json=False)
             request.receive = _again(body)
             signed = SignedRequest(str(request.scope.get("method", route.method)), _target(request), body)
             return await gate.keyring.signer_of(presented.decode("latin-1"), signed)

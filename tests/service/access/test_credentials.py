@@ -366,7 +366,9 @@ def test_a_signature_has_the_scope_and_boards_of_its_key(keyed: KeyedService) ->
     problem(keyed.client.post("/v1/boards/global/scores", content=body, headers=signed(keyed, body, key=reader)), 403, "forbidden")
     path = "/v1/boards/season-1/top?limit=3"
     headers = signed(keyed, b"", path=path, method="GET", key=reader)
+    del headers["content-type"]
     assert keyed.client.get(path, headers=headers).status_code == 200
+    assert "used before" in problem(keyed.client.get(path, headers=headers), 401, "unauthenticated")
     problem(
         keyed.client.get("/v1/boards/season-1/top?limit=4", headers=signed(keyed, b"", path=path, method="GET", key=reader)),
         401,
@@ -424,3 +426,8 @@ def test_no_secret_is_in_the_log_or_in_the_ledger(keyed: KeyedService) -> None:
     for secret in (*(key.rpartition("_")[2] for key in keyed.keys.values()), token.rpartition(".")[2], begun[10:]):
         assert secret not in log
         assert not any(secret.encode() in content for content in files)
+
+
+def test_no_boards_are_not_all_boards(keyed: KeyedService) -> None:
+    for path, body in (("/v1/keys", {"name": "none", "scope": "read"}), ("/v1/tokens", {"player_id": "ada"})):
+        assert "boards" in problem(keyed.admin.post(path, json={**body, "boards": []}), 422, "invalid-field")

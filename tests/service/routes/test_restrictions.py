@@ -76,6 +76,12 @@ def test_a_shadowed_player_sees_themselves(service: KeyedService) -> None:
     receipt = service.admin.post("/v1/boards/global/scores", json={"player_id": "bob", "score": 95}, headers=bob).json()
     assert (receipt["rank"], receipt["score"], receipt["total_players"], "pending" in receipt) == (1, 95, 3, False)
     assert [one["board"] for one in service.admin.get("/v1/me/standings", headers=bob).json()["standings"]] == ["global", "season-1"]
+    # Whoever asks first, nothing of what one sees is kept for the other.
+    for one, other, n in ((bob, ann, 8), (ann, bob, 9)):
+        for path in (f"/v1/boards/global/distribution?bins={n}", f"/api/v1/leaderboard/top?n={n}"):
+            seen = {id(who): service.admin.get(path, headers=who) for who in (one, other)}
+            assert [str(seen[id(who)].json().get("total_players")) for who in (bob, ann)] == ["3", "2"], path
+            assert [seen[id(who)].headers["cache-control"] == "no-store" for who in (bob, ann)] == [True, False]
     (place,) = service.admin.get("/v1/boards/global/history/bob?window=daily").json()["history"]
     assert place["rank"] == 1
     decide(service, "restore", player_id="bob")

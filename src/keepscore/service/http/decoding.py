@@ -52,8 +52,13 @@ def _parsed(kind: type[msgspec.Struct], text: bytes) -> Any:
         raise InvalidField(f"{_explained(exc, given, kind)}; this address takes the parameters: {known}") from None
 
 
-async def read_body(receive: AsgiReceive, headers: list[tuple[bytes, bytes]], limit: int, deadlines: Deadlines) -> bytes:
-    """Return a whole JSON body. Refuse one that is not declared to be JSON, is longer than the limit in bytes, cut short or too slow."""
+async def read_body(
+    receive: AsgiReceive, headers: list[tuple[bytes, bytes]], limit: int, deadlines: Deadlines, is_json: bool = True
+) -> bytes:
+    """Return a whole JSON body. Refuse one that is not declared to be JSON, is longer than the limit in bytes, cut short or too slow.
+
+    Where it is not known yet whether there is to be one (`is_json` is false), nothing has to be declared.
+    """
     # A server may tell only with one more, empty message that a body is whole. Whoever knows its length need not wait for that.
     length, kind = -1, b""
     for name, value in headers:
@@ -61,7 +66,7 @@ async def read_body(receive: AsgiReceive, headers: list[tuple[bytes, bytes]], li
             length = int(value) if value.isdigit() else -1
         elif name == b"content-type":
             kind = value
-    if kind != b"application/json":
+    if is_json and kind != b"application/json":
         _check_json(kind)
     if length > limit:
         raise _too_large(limit)

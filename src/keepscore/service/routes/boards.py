@@ -254,6 +254,8 @@ class Api:
             found = await self._reader.at_least(view, request.query.min_seq, lambda: distribution(self._reader, view, bins))
             return found, found.position
 
+        if await self._is_own(view):
+            return Answer((await made())[0], headers=NO_STORE)
         return self._pages.known(key, view) or await self._pages.page(key, view, made)
 
     async def verify(self, request: Request[VerifyQuery, NoBody]) -> Answer:

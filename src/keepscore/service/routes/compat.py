@@ -16,6 +16,7 @@ from keepscore.domain.results.friends import FriendsBoard
 from keepscore.domain.results.standings import Around, PlayerPlace, Receipt, Top
 from keepscore.errors import BadInput, InvalidField, Unauthenticated, UnknownPlayer, WindowClosed
 from keepscore.leaderboards import Leaderboards
+from keepscore.projection.viewers import is_shadowed
 from keepscore.reading.history import MAX_EVENTS
 from keepscore.reading.view import MAX_RANK, View, check_within
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Prepared, Request, Route
@@ -35,7 +36,7 @@ from keepscore.service.routes.compat_shapes import (
     Updated,
     WhichQuery,
 )
-from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Made, PageCache
+from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Headers, Made, PageCache
 
 __all__ = ["Compat"]
 
@@ -247,17 +248,27 @@ class Compat:
             found = await self._friends(request, query.player_id)
             friends = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, 0) for s in found.standings]
             return Answer(_told(found, RankedPlayers(query.type, query.period, len(friends), friends[: query.n])), headers=NO_STORE)
-        view, key = self._view(query), (THEIRS, request.query_string)
-        known = self._pages.known(key, view)
-        if known is not None:
-            return known
+        view, key = self._view(query)._replace(viewer=request.principal.player), (THEIRS, request.query_string)
 
         async def made() -> Made:
             top = await self._reader.top(view, query.n)
             players = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
             return _told(top, RankedPlayers(query.type, query.period, top.total_players, players)), top.position
 
-        return await self._pages.page(key, view, made)
+        if await self._is_own(view):
+            return Answer((await made())[0], headers=NO_STORE)
+        return self._pages.known(key, view) or await self._pages.page(key, view, made)
+
+    async def _is_own(self, view: View, player: str | None = None) -> bool:
+        """Return whether the viewer, or else the player whom a read is about, sees what nobody else does: that is kept by nobody."""
+        return await is_shadowed(self._lb.runtime.ledger, view.live, view.viewer or player)
+
+    async def _answer(
+        self, view: View, found: PlayerPlace | Around, answer: Read, headers: Headers, player: str | None = None
+    ) -> Answer | Prepared:
+        if await self._is_own(view, player):
+            return Answer(_told(found, answer), headers=NO_STORE)
+        return self._pages.answer(view, _told(found, answer), found.position, headers)
 
     async def rank(self, request: Request[WhichQuery, NoBody]) -> Answer | Prepared:
         """Return a player's rank; that in a region, in the one that the request names, or else in the player's own."""
@@ -269,11 +280,11 @@ class Compat:
                 return Answer(_told(found, PlayerRank(_shown(player), own.rank, score, total, _share(found))), headers=NO_STORE)
             raise UnknownPlayer(f"player {player!r} is not ranked on board {self._board!r} ({query.period})")
         is_own = query.type == "regional" and query.region is None
-        view = self._view(query, await self._region_of(player, "type") if is_own else None)
-        place = await self._reader.player(view._replace(viewer=request.principal.player), player)
+        view = self._view(query, await self._region_of(player, "type") if is_own else None)._replace(viewer=request.principal.player)
+        place = await self._reader.player(view, player)
         told = place.score, place.total_players, place.percentile, place.approximate, place.error
         answer = PlayerRank(_shown(place.player_id), place.rank, *told)
-        return self._pages.answer(view, _told(place, answer), place.position, FOR_PLAYER)
+        return await self._answer(view, place, answer, FOR_PLAYER, player)
 
     async def around(self, request: Request[CompatAroundQuery, NoBody]) -> Answer | Prepared:
         """Return the players around a rank."""
@@ -284,10 +295,10 @@ class Compat:
             near = found.standings[max(0, rank - 1 - request.query.range) : rank + request.query.range]
             friends = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in near]
             return Answer(_told(found, Neighbours(rank, friends)), headers=NO_STORE)
-        view = self._view(request.query)
-        around = await self._reader.around(view._replace(viewer=request.principal.player), rank, request.query.range)
+        view = self._view(request.query)._replace(viewer=request.principal.player)
+        around = await self._reader.around(view, rank, request.query.range)
         players = [Neighbour(s.rank, _shown(s.player_id), s.score) for s in around.standings]
-        return self._pages.answer(view, _told(around, Neighbours(around.center_rank, players)), around.position, FOR_TOP)
+        return await self._answer(view, around, Neighbours(around.center_rank, players), FOR_TOP)
 
 
 def _updated(body: ScoreUpdate | ScoreIncrement, receipt: Receipt) -> Updated:
