@@ -15,7 +15,7 @@ __all__ = ["DecidePrizes"]
 
 
 class DecidePrizes(Job):
-    """Archives windows that were closed early, and decides the winners of those whose review is over."""
+    """Archives windows that were closed early, and decides the winners of those whose review is over. Whoever is hidden does not win."""
 
     name = "decide prizes"
     every = 2 * SECOND_MS
@@ -59,9 +59,12 @@ class DecidePrizes(Job):
         since, review_ms = await self._windows.since(live) or 0, live.board.prize.review_ms
         decided = []
         for window, window_id, closed_at in await self.parts.ledger.prizes.undecided(live.id):
-            if window in live.board.periods and closed_at >= since and now >= closed_at + review_ms:
+            is_due = now >= closed_at + review_ms
+            if window in live.board.periods and closed_at >= since and (is_due or self.parts.catalog.restrictions):
                 seen = await self._windows.see(live.name, window, window_id)
-                if seen.state == "provisional":
+                if not is_due:
+                    await self._windows.take_out_unranked(seen)
+                elif seen.state == "provisional":
                     await self._windows.finalize(seen, None, lambda _: None)
                     decided.append(f"{live.name} {window_id}")
         return decided

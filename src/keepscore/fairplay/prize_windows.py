@@ -21,9 +21,10 @@ from keepscore.domain.durations import text_of, time_of
 from keepscore.domain.prizes import PrizeState, reward_id
 from keepscore.domain.results.prizes import PrizeStatus
 from keepscore.domain.windows import Span, span_of
-from keepscore.errors import Unavailable, UnknownPrize, UnknownWindow, WindowClosed, WindowOpen
+from keepscore.errors import NotKept, Unavailable, UnknownPrize, UnknownWindow, WindowClosed, WindowOpen
 from keepscore.lifecycle.archiving import ArchiveRequest, Series, archive_folded, bring_together, folded_in
 from keepscore.lifecycle.jobs.closing import ON_THE_WAY_MS, closes_at
+from keepscore.lifecycle.jobs.revising import RevisionRequest, revise_window
 from keepscore.lifecycle.parts import JobParts
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.engines.base import Ranking
@@ -228,14 +229,36 @@ class PrizeWindows:
         for _ in range(TRIES):
             if seen.is_final:
                 return seen.status()
-            if seen.state != "provisional" or seen.archive is None:
+            archive = seen.archive
+            if seen.state != "provisional" or archive is None:
                 raise WindowOpen(f"{seen.name} is {seen.state}: its winners can be decided once it is closed and archived")
+            if await self.take_out_unranked(seen):
+                seen = await self.see(board, window, window_id)
+                continue
             async with self._ledger.identity.pinned():
-                if await self._decide(seen, seen.archive, reason, keep):
+                if await self._decide(seen, archive, reason, keep):
                     return (await self.see(board, window, window_id)).status()
             # Somebody else did it, or has corrected the standings.
             seen = await self.see(board, window, window_id)
         raise Unavailable(f"the standings of {seen.name} are corrected again and again: try again later")
+
+    async def take_out_unranked(self, seen: SeenWindow) -> bool:
+        """Correct provisional standings in which somebody would win who is hidden, shadowed or merged; return whether that was so."""
+        live, known, now = seen.live, self._catalog.restrictions, self._clock()
+        if seen.state != "provisional" or seen.archive is None:
+            return False
+        await known.refresh(self._ledger, now)
+        unranked = known.players_on(live.name, now)
+        if not any(row.rank <= seen.total for row in await self._ledger.archives.places(seen.archive.id, unranked)):
+            return False
+        wanted = RevisionRequest(seen.span.window, seen.span.id, "winners who are hidden, shadowed or merged into another player")
+        async with self._ledger.identity.pinned():
+            try:
+                await revise_window(self.parts, live, wanted, now, lambda _: None)
+            except NotKept:
+                # The events are gone: whoever is in the archive wins.
+                return False
+        return True
 
     async def _decide(self, seen: SeenWindow, archive: Archive, reason: str | None, keep: Keep) -> bool:
         live, span, place, now = seen.live, seen.span, seen.place, self._clock()

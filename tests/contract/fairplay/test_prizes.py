@@ -148,6 +148,33 @@ async def test_the_review_changes_winners_and_the_end_of_it_does_not(opening, cl
         assert (await lb.prizes.verify("cup", "daily", DAY_ID)).ok
 
 
+async def test_nobody_wins_who_is_not_ranked(opening, clock):
+    async with opening() as lb:
+        await play(lb, clock, ann=90, bob=80, cem=70, dan=60, eve=50, fay=40)
+        await kept(lb, clock, DAY)
+        await lb.moderation.hide("ann", "a bot")
+        await kept(lb, clock, SECOND)
+        found = await lb.prizes.winners("cup", "daily", DAY_ID)
+        assert [(one.rank, one.player_id, one.reward) for one in found.winners] == [
+            (1, "bob", "gold"),
+            (2, "cem", "silver"),
+            (3, "dan", None),
+        ]
+        await lb.moderation.shadow("bob", "a cheat")
+        await lb.moderation.merge("cem", "dan", "one person")
+        assert (await lb.prizes.finalize("cup", "daily", DAY_ID, "all is checked")).state == "final"
+        found = await lb.prizes.winners("cup", "daily", DAY_ID)
+        assert [(one.rank, one.player_id, one.score) for one in found.winners] == [(1, "dan", 130), (2, "eve", 50), (3, "fay", 40)]
+        assert (await lb.prizes.verify("cup", "daily", DAY_ID)).ok
+        with pytest.raises(UnknownPlayer):
+            await lb.prizes.claim("cup", "daily", DAY_ID, "bob")
+        # What is final stays so.
+        await lb.moderation.hide("dan", "too late")
+        await kept(lb, clock, 3 * DAY)
+        assert await lb.prizes.winners("cup", "daily", DAY_ID) == found
+        assert await differences(lb) == []
+
+
 async def test_a_window_that_is_closed_early_takes_no_more_scores(opening, clock):
     async with opening() as lb:
         await play(lb, clock, "once", ada=3, bo=2)
