@@ -17,9 +17,10 @@ from keepscore.domain.prizes import Prize, Reward
 from keepscore.domain.ratings.definition import KStep, Rating
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import Rules
+from keepscore.domain.tiers import Tier
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
-TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Anomalies, Rating, KStep, Prize, Reward)
+TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Anomalies, Rating, KStep, Prize, Reward, Tier)
 STRUCTS: dict[str, type[msgspec.Struct]] = {struct.__name__: struct for struct in TABLE_STRUCTS}
 #: Where to read more of a field.
 SECTIONS = {
@@ -56,6 +57,7 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
 
 def written(page: str) -> str:
     """Return the page with its tables as they have to be."""
+    assert STRUCTS.keys() == TABLES.keys(), "every table of fields is in the document"
     for name in STRUCTS:
         pattern = rf"(<!-- fields of {name} -->\n).*?(\n<!-- end -->)"
         assert re.search(pattern, page, re.DOTALL), f"{PAGE.name} has no place for the fields of {name}"

@@ -102,7 +102,8 @@ of_parent = sockets()
 def work():
     shared = sockets() & of_parent
     # One end of the pair of sockets by which the parent's threads wake its loop: nothing is listening at the other end here.
-    assert len(shared) <= 1, shared
+    # And maybe a connection that the parent was just opening, which nobody here knows of.
+    assert len(shared) <= 2, shared
     lb.increment("b", "child", 1)
     lb.history.windows("b")
     return lb.count("b").count

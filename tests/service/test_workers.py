@@ -6,10 +6,11 @@ import http.client
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -74,21 +75,37 @@ def workers(service: Service) -> list[int]:
     return [int(pid) for pid, parent, args in rows if int(parent) == service.process.pid and "spawn_main" in args]
 
 
-def asked(service: Service, path: str) -> tuple[str, Any]:
-    """Who answers on a new connection, by the part of the tag that is the process's own, and what."""
+def asked(service: Service, path: str) -> tuple[int, Any]:
+    """Which process answers on a new connection, and what."""
     with closing(http.client.HTTPConnection("127.0.0.1", service.port, timeout=20)) as connection:
         connection.request("GET", path)
         answer = connection.getresponse()
         assert answer.status == 200, answer.read()
-        return answer.headers["etag"].split("-")[0], json.loads(answer.read())
+        return server_of(connection.sock, workers(service)), json.loads(answer.read())
 
 
-def of_all(service: Service, path: str) -> dict[str, Any]:
+def server_of(client: socket.socket, among: Sequence[int]) -> int:
+    """Return the process at the other end of a connection on this machine."""
+    (_, mine), (_, theirs) = client.getsockname(), client.getpeername()
+    ends = f":{theirs:04X}", f":{mine:04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    (inode,) = (row[9] for row in rows if row[1].endswith(ends[0]) and row[2].endswith(ends[1]))
+    for pid in among:
+        with suppress(OSError):
+            for file in Path(f"/proc/{pid}/fd").iterdir():
+                with suppress(OSError):
+                    if str(file.readlink()) == f"socket:[{inode}]":
+                        return pid
+    return 0
+
+
+def of_all(service: Service, path: str) -> dict[int, Any]:
     """What each worker answers."""
-    found: dict[str, Any] = {}
+    found: dict[int, Any] = {}
     for _ in range(400):
         who, answer = asked(service, path)
-        found[who] = answer
+        if who:
+            found[who] = answer
         if len(found) == WORKERS:
             return found
     raise AssertionError(f"only {len(found)} workers answer")

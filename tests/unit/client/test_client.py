@@ -69,8 +69,7 @@ def public(cls: type) -> dict[str, Any]:
 def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
     """All calls of a client, those of its namespaces included, by what a program writes."""
     found = public(client)
-    for name in ("history", "players", "friends", "groups", "explain", "admin", "keys", "moderation", "audit"):
-        namespace = inspect.getattr_static(client, name)
+    for name, namespace in inspect.getmembers(client, lambda member: isinstance(member, property)):
         found |= {f"{name}.{method}": function for method, function in public(get_type_hints(namespace.fget)["return"]).items()}
     return found
 
