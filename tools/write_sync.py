@@ -96,7 +96,7 @@ from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStat
 from keepscore.domain.results.webhooks import Deliveries, Retried
 from keepscore.domain.results.back_test import RuleTest
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
-from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.standings import (
     Around,
     BatchReceipt,

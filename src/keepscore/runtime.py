@@ -21,13 +21,15 @@ from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.certificates import Signer
 from keepscore.domain.friends import ONE_WAY, FriendRules
+from keepscore.domain.profiles import NO_CARD
 from keepscore.domain.webhooks import WebhookTarget
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.anomalies import AnomalyWatch
 from keepscore.fairplay.appeals import Appeals
 from keepscore.fairplay.audit import Audit
-from keepscore.fairplay.job import FinishReviews, FinishVoids, NoteAddresses, NoteScores, RestorePlayers
-from keepscore.fairplay.moderation import Moderation
+from keepscore.fairplay.erasing import Erasing, Memories
+from keepscore.fairplay.job import FinishErasures, FinishReviews, FinishVoids, NoteAddresses, NoteScores, RestorePlayers
+from keepscore.fairplay.moderation import Decisions, Moderation
 from keepscore.fairplay.prize_job import DecidePrizes
 from keepscore.fairplay.prize_windows import PrizeWindows
 from keepscore.fairplay.prizes import Prizes
@@ -259,6 +261,7 @@ async def build_runtime(
     retries = Retries(ledger)
     addresses = Addresses(ledger, secret)
     watched = AnomalyWatch(stores, addresses)
+    rules = BoardRules(ledger, is_shared, watched)
     parts = WriteParts(
         stores=stores,
         identity=identity,
@@ -269,7 +272,7 @@ async def build_runtime(
         spool=spool,
         write_pause=write_pause,
         retries=retries,
-        rules=BoardRules(ledger, is_shared, watched),
+        rules=rules,
         origins=addresses,
         segments=following,
     )
@@ -311,11 +314,14 @@ async def build_runtime(
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds, addresses)
     restricting = Restricting(job_parts, rebuilds, feed)
+    memories = Memories(rules.forget, lambda player: cards.put({player: NO_CARD}))
+    erasing = Erasing(job_parts, rebuilds, feed, secret, memories)
     prize_windows = PrizeWindows(job_parts, signer)
     sender = None if settings.webhook is None else WebhookSender(settings.webhook)
     fair_play = [
         FinishVoids(job_parts, voids),
         FinishReviews(job_parts, review),
+        FinishErasures(job_parts, erasing),
         NoteAddresses(job_parts, addresses),
         NoteScores(job_parts, watched),
         RestorePlayers(job_parts, restricting),
@@ -376,7 +382,7 @@ async def build_runtime(
         players=players,
         prizes=Prizes(prize_windows, claims),
         webhooks=Webhooks(ledger, clock, sender is not None),
-        moderation=Moderation(voids, review, appeals, addresses, restricting, claims),
+        moderation=Moderation(Decisions(voids, review, restricting, erasing), appeals, addresses, claims),
         audit=Audit(ledger.audit),
         readiness=Readiness(parts, definitions.unloaded),
         vitals=VitalSigns(parts),

@@ -1,4 +1,4 @@
-"""`keepscore correct`, `merge` and `split`: scores that are set, and accounts that are one player's."""
+"""`keepscore correct`, `merge`, `split` and `erase`: scores that are set, accounts that are one player's, and players who go."""
 
 from __future__ import annotations
 
@@ -66,6 +66,27 @@ def split(guest: Guest, reason: Reason, url: Url = None, config: Config = None, 
     if json:
         return print_json(found)
     return out.print(f"{guest} and {found.into} are two players again: {_counted(found)} went back")
+
+
+@app.command()
+def erase(
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="The player's id.")],
+    reason: Reason,
+    yes: Yes = False,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Erase a player for good: what is known of the person is removed, scores stay under a pseudonym."""
+    confirm(f"Erase everything about {player}, for good? Scores stay under a pseudonym.", yes)
+    with reach(url, config) as boards:
+        found = boards.moderation.erase(player, reason)
+    if json:
+        return print_json(found)
+    if found.erase_id is None:
+        return out.print(f"nothing is stored about {player}")
+    kept = f"{counted(found.events, 'event')} and {counted(found.archived, 'archived rank')} stay under {found.pseudonym}"
+    return out.print(f"{player} is erased ({found.erase_id}): {kept}")
 
 
 def _counted(found: Merge) -> str:

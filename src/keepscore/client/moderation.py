@@ -10,14 +10,14 @@ from keepscore.client.calls import RequestKey, change, decoder, read, restricted
 from keepscore.client.sending import Send
 from keepscore.domain.inputs import Number, Progress, no_progress
 from keepscore.domain.results.back_test import RuleTest
-from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 __all__ = ["Moderation"]
 
 
 class Moderation:
-    """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
+    """What moderators decide. A decision is recorded, and can be undone; only an erasure is for good."""
 
     def __init__(self, call: Send) -> None:
         self._call = call
@@ -158,6 +158,16 @@ class Moderation:
     async def export(self, player_id: str) -> PlayerExport:
         """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
         return await self._call(read(decoder(PlayerExport), "players", player_id, "export"))
+
+    async def erase(self, player_id: str, reason: str, *, idempotency_key: str | None = None) -> Erasure:
+        """Erase a player for good: profile, friends, groups, metadata, addresses and texts are gone, scores stay under a pseudonym.
+
+        It cannot be undone. A later score under the id is that of a new player. The reason goes into the audit, which is never erased.
+        """
+        body = {"player_id": player_id, "reason": reason}
+        return await self._call(
+            change(decoder(Erasure), "POST", "moderation", "erase", body=body, key=RequestKey(idempotency_key), is_long=True)
+        )
 
     async def hide(
         self,

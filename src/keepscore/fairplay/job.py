@@ -5,13 +5,14 @@ from __future__ import annotations
 from keepscore.domain.nouns import counted
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.anomalies import AnomalyWatch
+from keepscore.fairplay.erasing import Erasing
 from keepscore.fairplay.restricting import Restricting
 from keepscore.fairplay.review import Review
 from keepscore.fairplay.voids import Voids
 from keepscore.lifecycle.jobs.base import SECOND_MS, Job
 from keepscore.lifecycle.parts import JobParts
 
-__all__ = ["FinishReviews", "FinishVoids", "NoteAddresses", "NoteScores", "RestorePlayers"]
+__all__ = ["FinishErasures", "FinishReviews", "FinishVoids", "NoteAddresses", "NoteScores", "RestorePlayers"]
 
 
 class FinishVoids(Job):
@@ -41,6 +42,21 @@ class FinishReviews(Job):
 
     async def run(self, now: int) -> str:
         finished = await self._review.finish_all()
+        return f"finished: {', '.join(finished)}" if finished else ""
+
+
+class FinishErasures(Job):
+    """Erases what is left of players where the process that did it died."""
+
+    name = "finish erasures"
+    every = 10 * SECOND_MS
+
+    def __init__(self, parts: JobParts, erasing: Erasing) -> None:
+        super().__init__(parts)
+        self._erasing = erasing
+
+    async def run(self, now: int) -> str:
+        finished = await self._erasing.finish_all()
         return f"finished: {', '.join(finished)}" if finished else ""
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from keepscore.domain.inputs import Number, Progress, no_progress
 from keepscore.domain.results.back_test import RuleTest
-from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
@@ -18,6 +18,7 @@ from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.appeals import MAX_TEXT_BYTES, AppealRequest, Appeals
 from keepscore.fairplay.back_test import BackTests
 from keepscore.fairplay.corrections import CorrectionRequest
+from keepscore.fairplay.erasing import Erasing
 from keepscore.fairplay.exporting import export_player
 from keepscore.fairplay.merging import Merging
 from keepscore.fairplay.recording import DECISIONS
@@ -29,24 +30,29 @@ from keepscore.projection.stores import Stores
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.writing.idempotency import Claims, Keep, Replayable, claim_on
 
-__all__ = ["Moderation"]
+__all__ = ["Decisions", "Moderation"]
 
 A = TypeVar("A", bound=Replayable)
 
 
-class Moderation:
-    """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
+class Decisions(NamedTuple):
+    """What carries out each kind of decision."""
 
-    def __init__(
-        self, voids: Voids, review: Review, appeals: Appeals, addresses: Addresses, restricting: Restricting, claims: Claims
-    ) -> None:
-        self._voids = voids
-        self._review = review
+    voids: Voids
+    review: Review
+    restricting: Restricting
+    erasing: Erasing
+
+
+class Moderation:
+    """What moderators decide. A decision is recorded, and can be undone; only an erasure is for good."""
+
+    def __init__(self, decisions: Decisions, appeals: Appeals, addresses: Addresses, claims: Claims) -> None:
+        self._voids, self._review, self._restricting, self._erasing = decisions
         self._appeals = appeals
         self._addresses = addresses
-        self._restricting = restricting
-        self._merging = Merging(restricting)
-        self._back_tests = BackTests(review.parts)
+        self._merging = Merging(decisions.restricting)
+        self._back_tests = BackTests(decisions.review.parts)
         self._claims = claims
 
     async def void(
@@ -174,6 +180,24 @@ class Moderation:
         """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
         parts = self._restricting.parts
         return await export_player(Stores(parts.catalog, parts.ledger, parts.engine, parts.clock), check_player(player_id))
+
+    async def erase(self, player_id: str, reason: str, *, idempotency_key: str | None = None) -> Erasure:
+        """Erase a player for good: profile, friends, groups, metadata, addresses and texts are gone, scores stay under a pseudonym.
+
+        It cannot be undone. A later score under the id is that of a new player. The reason goes into the audit, which is never erased.
+        """
+        check_reason(reason)
+        claim = claim_on("erase", "", idempotency_key, (check_player(player_id), reason))
+
+        async def work() -> Erasure:
+            erasure = await self._erasing.erase(player_id, reason)
+            # What is kept for retries does not name the player.
+            erasure.player_id = ""
+            return erasure
+
+        erasure = await self._decided(claim, Erasure, work)
+        erasure.player_id = player_id
+        return erasure
 
     async def hide(
         self,

@@ -52,6 +52,11 @@ class RememberedPasts:
                     found[player] = past
         return found
 
+    def forget(self, board_id: int, player: str) -> None:
+        """Forget what is remembered of a player on a board."""
+        self._pasts.pop((board_id, player))
+        self._judged.pop((board_id, player), None)
+
     def judged(self, pasts: Mapping[Whose, tuple[RulePast, list[Facts]]]) -> None:
         """Take note of what a group adds to the pasts of its players, if it is recorded."""
         self._judged = dict(pasts)

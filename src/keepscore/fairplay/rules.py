@@ -54,6 +54,11 @@ class BoardRules:
         if self._remembered is not None:
             self._remembered.recorded(events)
 
+    def forget(self, board_id: int, player: str) -> None:
+        """Forget what is known of a player on a board: the ledger has something else by now."""
+        if self._remembered is not None:
+            self._remembered.forget(board_id, player)
+
     async def broken(self, submissions: Sequence[Submission], is_dry_run: bool = False) -> Mapping[int, KeepscoreError]:
         """Return the errors of submissions that break a rule, by their places."""
         remembered = None if is_dry_run else self._remembered

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepscore.domain.inputs import Number, Progress, no_progress
 from keepscore.domain.results.back_test import RuleTest
-from keepscore.domain.results.moderation import Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
+from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["Moderation"]
 
 
 class Moderation:
-    """What moderators decide. Nothing is deleted: a decision is recorded, and can be undone."""
+    """What moderators decide. A decision is recorded, and can be undone; only an erasure is for good."""
 
     def __init__(self, leaderboards: Leaderboards) -> None:
         self._leaderboards = leaderboards
@@ -139,6 +139,13 @@ class Moderation:
     def export(self, player_id: str) -> PlayerExport:
         """Return everything that is stored about a player: profile, friends, groups, events, archived ranks and decisions."""
         return self._leaderboards._run(self._leaderboards._async.moderation.export(player_id))
+
+    def erase(self, player_id: str, reason: str, *, idempotency_key: str | None = None) -> Erasure:
+        """Erase a player for good: profile, friends, groups, metadata, addresses and texts are gone, scores stay under a pseudonym.
+
+        It cannot be undone. A later score under the id is that of a new player. The reason goes into the audit, which is never erased.
+        """
+        return self._leaderboards._run(self._leaderboards._async.moderation.erase(player_id, reason, idempotency_key=idempotency_key))
 
     def hide(
         self,

@@ -117,3 +117,27 @@ def test_everything_about_a_player_is_exported(service: KeyedService) -> None:
     assert service.admin.get("/v1/players/nobody/export").json()["boards"] == []
     made = service.admin.post("/v1/keys", json={"name": "mod", "scope": "moderate"}).json()["key"]
     problem(service.admin.get("/v1/players/dan/export", headers=bearer(made)), 403, "forbidden")
+
+
+def test_a_player_is_erased_over_http_and_on_the_command_line(service: KeyedService) -> None:
+    sent = {"player_id": "eve", "score": 5, "metadata": {"said": "hello"}}
+    assert service.admin.post("/v1/boards/global/scores", json=sent).status_code == 200
+    body = {"player_id": "eve", "reason": "asked for"}
+    keyed = {"Idempotency-Key": "erase-1"}
+    moderator = bearer(service.make("erasing", "moderate"))
+    problem(service.client.post("/v1/moderation/erase", json=body, headers=moderator), 403, "forbidden")
+    limited = bearer(service.make("limited", "admin", boards=["season-*"]))
+    problem(service.client.post("/v1/moderation/erase", json=body, headers=limited), 403, "forbidden")
+    for wrong in ({"player_id": "eve"}, {**body, "reason": ""}, {**body, "player_id": ""}, {**body, "board": "global"}):
+        assert service.admin.post("/v1/moderation/erase", json=wrong).status_code in (400, 422)
+    done = service.admin.post("/v1/moderation/erase", json=body, headers=keyed)
+    assert (done.status_code, done.json()["player_id"], done.json()["events"]) == (200, "eve", 1)
+    again = service.admin.post("/v1/moderation/erase", json=body, headers=keyed)
+    assert again.json() == {**done.json(), "replayed": True}
+    other = service.admin.post("/v1/moderation/erase", json={**body, "player_id": "ann"}, headers=keyed)
+    problem(other, 422, "idempotency-key-reused")
+    assert (done.json()["pseudonym"], 5) in ranked(service)
+    assert service.admin.get("/v1/boards/global/players/eve").status_code == 404
+    assert "nothing is stored about nobody" in keepscore(service, "erase", "nobody", "--reason", "asked for", "--yes")
+    assert service.admin.post("/v1/boards/global/scores", json=sent).status_code == 200
+    assert "1 event and 0 archived ranks stay under erased-" in keepscore(service, "erase", "eve", "--reason", "asked for", "--yes")

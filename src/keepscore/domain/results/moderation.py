@@ -13,6 +13,7 @@ from keepscore.domain.results.plain import Result
 __all__ = [
     "ArchivedRank",
     "BoardExport",
+    "Erasure",
     "ExportedEvent",
     "Merge",
     "MergedBoard",
@@ -141,6 +142,22 @@ class Merge(Result, omit_defaults=True, rename={"guest": "from"}):
     boards: list[MergedBoard]
     reason: str
     at: datetime
+    replayed: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class Erasure(Result):
+    """A player who was erased; events and archived ranks stay under the `pseudonym`. Where nothing was stored, `erase_id` is null."""
+
+    erase_id: str | None
+    player_id: str
+    pseudonym: str | None
+    at: datetime
+    events: int = 0
+    boards: int = 0
+    archived: int = 0
+    friends: int = 0
+    groups: int = 0
+    had_profile: bool = False
     replayed: bool | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -1,10 +1,10 @@
-"""The routes of `/v1` that set scores, merge and split accounts, and export what is stored about a player."""
+"""The routes of `/v1` that set scores, merge and split accounts, and export and erase what is stored about a player."""
 
 from __future__ import annotations
 
 import msgspec
 
-from keepscore.domain.results.moderation import Merge, PlayerExport, VoidReport
+from keepscore.domain.results.moderation import Erasure, Merge, PlayerExport, VoidReport
 from keepscore.errors import Forbidden, InvalidField
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
@@ -41,6 +41,13 @@ class SplitBody(msgspec.Struct, forbid_unknown_fields=True):
     """Who is split from the account that they were merged into, and why."""
 
     guest: PlayerText = msgspec.field(name="from")
+    reason: Reason
+
+
+class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Who is erased, and why."""
+
+    player_id: PlayerText
     reason: Reason
 
 
@@ -102,6 +109,23 @@ class CorrectionRoutes:
                 example=Example(body={"from": "guest-17", "reason": "two people after all"}),
             ),
             Route(
+                "POST",
+                "/v1/moderation/erase",
+                self.erase,
+                "Erase a player",
+                scope="admin",
+                cost="heavy",
+                keyed=True,
+                body=EraseBody,
+                answers={200: Erasure},
+                tag="Moderation",
+                description="Removes what is stored about a person, for good: profile, friends, groups, metadata, addresses, texts. "
+                "Scores and archived ranks stay, under a pseudonym. An id about which nothing is stored gets the answer of its last "
+                "erasure, or an `erase_id` of null. 409 while a reward of the player is on its way. Needs a key that is not limited "
+                "to some boards.",
+                example=Example(body={"player_id": "guest-17", "reason": "the player asked for it"}),
+            ),
+            Route(
                 "GET",
                 "/v1/players/{player_id}/export",
                 self.export,
@@ -135,6 +159,12 @@ class CorrectionRoutes:
     async def export(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Export everything about a player."""
         return Answer(await self._lb.moderation.export(request.path[0]), headers=NO_STORE)
+
+    async def erase(self, request: Request[NoQuery, EraseBody]) -> Answer:
+        """Erase a player."""
+        body, key = request.body, idempotency_key(request)
+        erasure = await self._lb.moderation.erase(body.player_id, body.reason, idempotency_key=key)
+        return Answer(erasure, headers=replay_headers(erasure))
 
     async def merge(self, request: Request[NoQuery, MergeBody]) -> Answer:
         """Merge a guest into an account."""

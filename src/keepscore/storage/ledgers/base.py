@@ -16,6 +16,7 @@ from keepscore.storage.ledgers.audit import AuditLog
 from keepscore.storage.ledgers.boards import BoardStore
 from keepscore.storage.ledgers.checkpoints import CheckpointStore
 from keepscore.storage.ledgers.claims import ClaimStore
+from keepscore.storage.ledgers.erasure import ErasureStore
 from keepscore.storage.ledgers.events import EventStore
 from keepscore.storage.ledgers.friends import FriendStore
 from keepscore.storage.ledgers.groups import GroupStore
@@ -71,6 +72,8 @@ class Ledger(ABC):
     outbox: OutboxStore
     #: What players say against decisions.
     appeals: AppealStore
+    #: Players who are erased.
+    erasure: ErasureStore
     #: Who did what.
     audit: AuditLog
     #: Single values under names.

@@ -34,6 +34,7 @@ __all__ = [
     "closed_until",
     "configured",
     "distribution",
+    "erasure_note",
     "histogram",
     "is_stale_rollup",
     "job_status",
@@ -88,7 +89,8 @@ ARCHIVED_VERSION = _bytes("archived")
 #: Another value whenever it was decided who is ranked.
 RESTRICTIONS_VERSION = _bytes("restrictions:version")
 
-_CLOSED, _ARCHIVED, _VOID, _RESTRICTION = "closed", "archived", "void", "restriction"
+_CLOSED, _ARCHIVED, _VOID, _RESTRICTION, _ERASURE = "closed", "archived", "void", "restriction", "erasure"
+_KEEPER, _HISTOGRAM = "keeper", "histogram"
 _job_status = msgspec.json.Decoder(JobStatus).decode
 _restriction = msgspec.json.Decoder(Restriction).decode
 
@@ -115,7 +117,7 @@ def snapshot_taken(board_id: int, window: str) -> Mark[int]:
 
 def job_status(job: str) -> Mark[JobStatus]:
     """Return the mark of what became of a keeper's job."""
-    return Mark(f"keeper:{job}", msgspec.json.encode, _job_status)
+    return Mark(f"{_KEEPER}:{job}", msgspec.json.encode, _job_status)
 
 
 def configured(board: str) -> Mark[bytes]:
@@ -130,7 +132,7 @@ def is_stale_rollup(board_id: int) -> Mark[bool]:
 
 def histogram(board_id: int, slot: Slot) -> Mark[bytes]:
     """Return the mark of the sample that tells the ranks of players whom a partial ranking leaves out."""
-    return _bytes("histogram:" + "\x1f".join((str(board_id), *slot)))
+    return _bytes(f"{_HISTOGRAM}:" + "\x1f".join((str(board_id), *slot)))
 
 
 def distribution(board_id: int) -> Mark[dict[int, int]]:
@@ -151,6 +153,11 @@ def void_players(void_id: str) -> Mark[bytes]:
 def void_added(void_id: str) -> Mark[bytes]:
     """Return the mark of the events that a decision adds."""
     return _bytes(f"added_by_{_VOID}:{void_id}")
+
+
+def erasure_note(mark: str, kind: type[T]) -> Mark[T]:
+    """Return the mark of what is known of a player who was erased, by a mark of the id, in a struct of that kind."""
+    return Mark(f"{_ERASURE}:{mark}", msgspec.json.encode, msgspec.json.Decoder(kind).decode)
 
 
 def restriction_note(restriction_id: str) -> Mark[Restriction]:
@@ -193,6 +200,23 @@ class MarkStore(ABC):
     async def restrictions(self) -> dict[str, bytes]:
         """Return all restrictions (`restriction_note`), by their names. O(restrictions)."""
         return await self.read_all(f"{_RESTRICTION}:")
+
+    async def erasures(self) -> dict[str, bytes]:
+        """Return all erasures (`erasure_note`), by their names. O(erasures)."""
+        return await self.read_all(f"{_ERASURE}:")
+
+    async def job_statuses(self) -> dict[str, bytes]:
+        """Return what became of the keeper's jobs (`job_status`), by their names."""
+        return await self.read_all(f"{_KEEPER}:")
+
+    async def histograms(self) -> dict[str, bytes]:
+        """Return the samples of partial rankings (`histogram`), by their names."""
+        return await self.read_all(f"{_HISTOGRAM}:")
+
+    async def decisions(self) -> dict[str, bytes]:
+        """Return all that is kept of voids and restrictions, by names. O(voids and restrictions)."""
+        beginnings = f"{_VOID}:", f"players_of_{_VOID}:", f"added_by_{_VOID}:", f"{_RESTRICTION}:"
+        return {name: value for one in beginnings for name, value in (await self.read_all(one)).items()}
 
     @abstractmethod
     async def secret(self) -> bytes:

@@ -13,6 +13,7 @@ from keepscore.storage.ledgers.postgres.boards import PostgresBoards
 from keepscore.storage.ledgers.postgres.checkpoints import PostgresCheckpoints
 from keepscore.storage.ledgers.postgres.claims import PostgresClaims
 from keepscore.storage.ledgers.postgres.connections import LONG_CALL_DEADLINES, OLDEST_VERSION, Connections
+from keepscore.storage.ledgers.postgres.erasure import PostgresErasure
 from keepscore.storage.ledgers.postgres.events import PostgresEvents
 from keepscore.storage.ledgers.postgres.friends import PostgresFriends
 from keepscore.storage.ledgers.postgres.groups import PostgresGroups
@@ -60,6 +61,7 @@ class PostgresLedger(Ledger):
         self.addresses = PostgresAddresses(connections)
         self.queue = PostgresQueue(connections, audit)
         self.appeals = PostgresAppeals(connections, audit)
+        self.erasure = PostgresErasure(connections)
         self.audit = self._audit = audit
         self.marks = PostgresMarks(connections)
         self.writers = PostgresWriters(connections)

@@ -146,18 +146,26 @@ class SqliteEvents(SqliteRole, EventStore):
             n = rows[-1][2]
 
     async def of_players(self, board_id: int, players: Sequence[str]) -> dict[str, list[Event]]:
-        def work(connection: sqlite3.Connection) -> dict[str, list[Event]]:
-            sql = self._queries["event"]
-            find = self._index.find_of_all if self._connections.shared else self._index.find
-            found = {}
-            for player, positions in find(connection, board_id, players).items():
-                rows = [connection.execute(sql, (board_id, *position)).fetchone() for position in positions]
-                # What was dropped may still be in the part of the index that is in memory.
-                found[player] = [_event(row) for row in rows if row is not None]
-            return found
-
         # On the writing thread, where the index in memory and the one on disk are in step.
-        return await self._connections.on_writer(work)
+        return await self._connections.on_writer(lambda connection: self.found_in(connection, board_id, players))
+
+    def found_in(self, connection: sqlite3.Connection, board_id: int, players: Sequence[str]) -> dict[str, list[Event]]:
+        """Return the events of players on the writing thread, within a transaction of the caller's or without one."""
+        sql = self._queries["event"]
+        find = self._index.find_of_all if self._connections.shared else self._index.find
+        found = {}
+        for player, positions in find(connection, board_id, players).items():
+            rows = [connection.execute(sql, (board_id, *position)).fetchone() for position in positions]
+            # What was dropped, or is another's by now, may still be in the part of the index that is in memory.
+            found[player] = [_event(row) for row in rows if row is not None and row[3] == player]
+        return found
+
+    def index_anew(self, connection: sqlite3.Connection) -> None:
+        """Take up anew what is kept in memory, on the writing thread: events have become another player's."""
+        self._index.retire()
+        index = PlayerIndex(self._queries)
+        index.load(connection)
+        self._index = index
 
     async def positions(self, board_id: int) -> dict[int, int]:
         found: dict[int, int] = {}

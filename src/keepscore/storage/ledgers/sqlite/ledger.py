@@ -16,6 +16,7 @@ from keepscore.storage.ledgers.sqlite.boards import SqliteBoards
 from keepscore.storage.ledgers.sqlite.checkpoints import SqliteCheckpoints
 from keepscore.storage.ledgers.sqlite.claims import SqliteClaims
 from keepscore.storage.ledgers.sqlite.connections import SqliteConnections
+from keepscore.storage.ledgers.sqlite.erasure import SqliteErasure
 from keepscore.storage.ledgers.sqlite.events import SqliteEvents
 from keepscore.storage.ledgers.sqlite.friends import SqliteFriends
 from keepscore.storage.ledgers.sqlite.groups import SqliteGroups
@@ -64,6 +65,7 @@ class SqliteLedger(Ledger):
         self.addresses = SqliteAddresses(connections)
         self.queue = SqliteQueue(connections, audit)
         self.appeals = SqliteAppeals(connections, audit)
+        self.erasure = SqliteErasure(connections, events)
         self.audit = self._audit = audit
         self.marks = SqliteMarks(connections)
         self.writers = SqliteWriters(connections)

@@ -49,6 +49,11 @@ class PlayerIndex:
         self._left: Iterator[IndexEntry] = iter(())
         self._runs: list[list[IndexEntry]] = []
         self._sorted: Iterator[IndexEntry] | None = None
+        self._retired = False
+
+    def retire(self) -> None:
+        """Write nothing any more: another index has taken the place of this one."""
+        self._retired = True
 
     def load(self, connection: sqlite3.Connection) -> None:
         """Take up what the table does not have yet. O(events since it was written)."""
@@ -113,6 +118,8 @@ class PlayerIndex:
 
     def write(self, connection: sqlite3.Connection) -> bool:
         """Write a chunk of it, within a transaction of the caller's; answer whether that was the last."""
+        if self._retired:
+            return True
         if run := sorted(islice(self._left, RUN_ENTRIES)):
             # Sorting all at once would keep everybody waiting.
             self._runs.append(run)
