@@ -137,3 +137,12 @@ def test_the_demo_configuration_is_right() -> None:
     assert behind.operator == "last"
     assert {"daily", "weekly", "monthly", "all_time"} <= set(behind.periods)
     assert "region" in behind.segments
+
+
+@pytest.mark.parametrize(
+    "url", ["https://bot:hunter2@example.com/x", "https://bot:hunter2/@example.com", f"https://bot:{'hunter2' * 30}@example.com"]
+)
+def test_the_password_of_a_webhook_url_is_not_shown(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"…@example\.com") as caught:
+        load_settings(None, {}, {**WEBHOOKS, "KEEPSCORE_WEBHOOKS_URL": url})
+    assert "hunter2" not in str(caught.value)

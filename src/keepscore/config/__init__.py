@@ -6,6 +6,7 @@ Imports `access`, `domain` and `errors`. Start with `table` (every setting); thi
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -136,7 +137,9 @@ def _webhook(values: Mapping[str, Any]) -> WebhookTarget | None:
     try:
         return webhook_target(url, secret or _bytes(file).decode("ascii", "replace").strip(), values["webhooks.allow"])
     except ValueError as exc:
-        raise ConfigError(f"webhooks.url = {url[:100]!r} cannot be used with its secret: {exc}") from None
+        # Whatever is before an @ may be a password.
+        shown = re.sub("//.*@", "//…@", url)[:100]
+        raise ConfigError(f"webhooks.url = {shown!r} cannot be used with its secret: {exc}") from None
 
 
 def boards_from_file(file: str) -> list[dict[str, Any]]:

@@ -152,3 +152,26 @@ async def test_keys_and_tokens_that_end_end_what_was_opened_with_them():
             assert socket.closed[0] == 1008
         await asyncio.sleep(0)
         assert not lb.runtime.live.subscribers
+
+
+async def test_a_shadowed_player_follows_themselves():
+    now = [1_795_000_000_000]
+    async with opened(*BOARDS, clock=lambda: now[0]) as lb:
+        guards = guards_of(lb, lambda: now[0])
+        await lb.keys.create("k", scope="submit")
+        await guards.gate.keyring.refresh()
+        app = app_of(lb, guards)
+        for player, score in (("ada", 10), ("bob", 20), ("cyd", 30)):
+            await lb.submit("global", player, score)
+        await lb.moderation.shadow("cyd", "a cheat")
+        tokens = {player: {"authorization": f"Bearer {(await lb.keys.token(player)).token}"} for player in ("ada", "cyd")}
+        async with following(app, "board=global", **tokens["cyd"]) as own, following(app, "board=global", **tokens["ada"]) as other:
+            assert rows((await own.next())[1]["standings"]) == [(1, "cyd", 30), (2, "bob", 20), (3, "ada", 10)]
+            assert rows((await other.next())[1]["standings"]) == [(1, "bob", 20), (2, "ada", 10)]
+            await lb.submit("global", "cyd", 40)
+            await lb.submit("global", "ada", 25)
+            seen = {}
+            while seen.get("ada") != (2, 25):
+                seen |= {player: (rank, score) for rank, player, score in rows((await own.next())[1]["standings"])}
+            assert seen["cyd"] == (1, 40)
+            assert rows((await other.next())[1]["standings"]) == [(1, "ada", 25), (2, "bob", 20)]

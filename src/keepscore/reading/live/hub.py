@@ -77,6 +77,7 @@ class LiveHub:
         reader, feed, changes, self._friends = parts
         self._reader = reader
         self._positions = stores.engine.positions
+        self._restrictions = stores.catalog.restrictions
         self._clock = stores.clock
         self.times = times
         self._channels: dict[LiveSpec, Channel] = {}
@@ -88,10 +89,11 @@ class LiveHub:
         feed.listen(self._changed)
         changes.listen(self._all_changed)
 
-    @property
-    def has_secrets(self) -> bool:
-        """Whether some players are not shown to everybody alike."""
-        return self._reader.cards.has_secrets
+    def viewer_of(self, player: str | None) -> str | None:
+        """Return a player who looks, where that matters: some show themselves to some only, or the player is shadowed."""
+        if player is None or self._reader.cards.has_secrets:
+            return player
+        return player if any(one.kind == "shadow" and not one.is_over(self._clock()) for one in self._restrictions.of(player)) else None
 
     @property
     def subscribers(self) -> int:

@@ -56,7 +56,7 @@ class LiveGuard:
 
     def checked(self, principal: Principal, specs: Iterable[LiveSpec]) -> list[LiveSpec]:
         """Return what a principal follows, as that player sees it, or refuse what the principal may not read."""
-        viewer = principal.player if self._hub.has_secrets else None
+        viewer = self._hub.viewer_of(principal.player)
         for spec in specs:
             self._check_board(principal, spec.board)
             for player in (spec.player, spec.friends_of):

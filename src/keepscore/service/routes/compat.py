@@ -255,7 +255,7 @@ class Compat:
             players = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
             return _told(top, RankedPlayers(query.type, query.period, top.total_players, players)), top.position
 
-        if await self._is_own(view):
+        if view.viewer is not None and (self._reader.cards.has_secrets or await self._is_own(view)):
             return Answer((await made())[0], headers=NO_STORE)
         return self._pages.known(key, view) or await self._pages.page(key, view, made)
 
