@@ -376,7 +376,7 @@ async def build_runtime(
         explainer=Explainer(stores, reader),
         explain=Explanations(stores, reader),
         screens=Screens(friend_lists, among),
-        matches=Matches(stores, writer, retries),
+        matches=Matches(stores, writer, retries, reader.labels),
         review=review,
         appeals=appeals,
         players=players,

@@ -34,21 +34,30 @@ class Matches:
         key = RequestKey(in_body=True)
         return await self._call(change(decoder(MatchReceipt), "POST", "boards", board, "matches", body=body, key=key))
 
-    async def get(self, board: str, match_id: str) -> MatchReceipt:
-        """Return what a match changed when it was recorded."""
-        return await self._call(read(decoder(MatchReceipt), "boards", board, "matches", match_id))
+    async def get(self, board: str, match_id: str, *, viewer: str | None = None) -> MatchReceipt:
+        """Return what a match changed when it was recorded, for the players whom a `viewer` may see."""
+        return await self._call(read(decoder(MatchReceipt), "boards", board, "matches", match_id, query={"viewer": viewer}))
 
     async def of_player(
-        self, board: str, player_id: str, *, opponent_id: str | None = None, limit: int = 100, cursor: str | None = None
+        self,
+        board: str,
+        player_id: str,
+        *,
+        opponent_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        viewer: str | None = None,
     ) -> PlayerMatches:
-        """Return a page of a player's matches, or of those against one opponent, the newest first."""
-        query = {"opponent_id": opponent_id, "limit": limit, "cursor": cursor}
+        """Return a page of a player's matches, or of those against one opponent, the newest first, as a `viewer` may see them."""
+        query = {"opponent_id": opponent_id, "limit": limit, "cursor": cursor, "viewer": viewer}
         return await self._call(read(decoder(PlayerMatches), "boards", board, "players", player_id, "matches", query=query))
 
-    async def head_to_head(self, board: str, player_id: str, opponent_id: str) -> HeadToHead:
-        """Return how the matches of two players ended, and the last ten."""
-        return await self._call(read(decoder(HeadToHead), "boards", board, "players", player_id, "matches", opponent_id))
+    async def head_to_head(self, board: str, player_id: str, opponent_id: str, *, viewer: str | None = None) -> HeadToHead:
+        """Return how the matches of two players ended, and the last ten, as a `viewer` may see them."""
+        path = "boards", board, "players", player_id, "matches", opponent_id
+        return await self._call(read(decoder(HeadToHead), *path, query={"viewer": viewer}))
 
-    async def ratings(self, board: str, player_id: str, *, limit: int = 100) -> PlayerRatings:
-        """Return a player's rating after each of the last matches, and the highest ever."""
-        return await self._call(read(decoder(PlayerRatings), "boards", board, "players", player_id, "ratings", query={"limit": limit}))
+    async def ratings(self, board: str, player_id: str, *, limit: int = 100, viewer: str | None = None) -> PlayerRatings:
+        """Return a player's rating after each of the last matches, and the highest ever, as a `viewer` may see it."""
+        query = {"limit": limit, "viewer": viewer}
+        return await self._call(read(decoder(PlayerRatings), "boards", board, "players", player_id, "ratings", query=query))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.ratings.matches import MATCH_KINDS, match_of, note_of
@@ -15,10 +15,11 @@ from keepscore.domain.verdicts import event_id, that_count
 from keepscore.errors import InvalidPage, InvalidPlayer
 from keepscore.projection.live_boards import Catalog, LiveBoard
 from keepscore.projection.openings import player_past
+from keepscore.reading.visibility import Labels
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
 
-__all__ = ["MAX_MATCHES", "MatchHistory"]
+__all__ = ["MAX_MATCHES", "MatchHistory", "Seen"]
 
 #: Matches of one page.
 MAX_MATCHES = 1000
@@ -26,39 +27,53 @@ MAX_MATCHES = 1000
 LAST_MATCHES = 10
 
 
+class Seen(NamedTuple):
+    """A player on a board, and who looks: None is everybody."""
+
+    board: str
+    player: str
+    viewer: str | None
+
+
 class MatchHistory:
     """Looks back at the matches of players."""
 
-    def __init__(self, catalog: Catalog, ledger: Ledger) -> None:
+    def __init__(self, catalog: Catalog, ledger: Ledger, labels: Labels) -> None:
         self._catalog = catalog
         self._ledger = ledger
+        self._labels = labels
 
-    async def of_player(self, board: str, player: str, opponent: str | None, limit: int, cursor: str | None) -> PlayerMatches:
+    async def of_player(self, seen: Seen, opponent: str | None, limit: int, cursor: str | None) -> PlayerMatches:
         """Return a page of matches, the newest first."""
         _check_limit(limit)
         first = _place(cursor)
-        live, found = await self._matches(board, player, opponent)
+        live, found, (told, _) = await self._matches(seen, opponent)
         page = [_played(live, event, void) for event, void in found[first : first + limit]]
         more = str(first + limit) if first + limit < len(found) else None
-        return PlayerMatches(live.name, player, len(found), page, more)
+        return PlayerMatches(live.name, told, len(found), await self._shown(page, seen.viewer), more)
 
-    async def head_to_head(self, board: str, player: str, opponent: str) -> HeadToHead:
+    async def head_to_head(self, seen: Seen, opponent: str) -> HeadToHead:
         """Return how the matches of two players ended."""
+        player = seen.player
         if player == opponent:
             raise InvalidPlayer(f"player {player!r} has no matches against themselves: name another player")
-        live, found = await self._matches(board, player, opponent)
+        live, found, told = await self._matches(seen, opponent)
         counting = [event for event, void in found if not void]
         results = [note_of(event)["result"] for event in counting]
         change = live.board.shown(sum(event.amount for event in counting))
         outcomes = results.count(1.0), results.count(0.5), results.count(0.0)
         last = [_played(live, event, False) for event in counting[:LAST_MATCHES]]
-        return HeadToHead(live.name, player, opponent, len(counting), *outcomes, change, last)
+        return HeadToHead(live.name, *told, len(counting), *outcomes, change, await self._shown(last, seen.viewer))
 
-    async def ratings(self, board: str, player: str, limit: int) -> PlayerRatings:
+    async def ratings(self, seen: Seen, limit: int) -> PlayerRatings:
         """Return the rating after each match that counts: in the board's first window, as it was at the time of the match."""
         _check_limit(limit)
-        live = self._catalog[board]
-        past = await player_past(self._ledger, live, check_player(player))
+        live = self._catalog[seen.board]
+        past = await player_past(self._ledger, live, check_player(seen.player))
+        (told,) = await self._labels.visible([seen.player], seen.viewer)
+        if told is None:
+            # Nobody knows of somebody who is hidden.
+            return PlayerRatings(live.name, seen.player, 0, None, [])
         rating = {ranking: state.score for ranking, state in past.states.items()}
         points: list[RatingPoint] = []
         counting = that_count(past.events)
@@ -72,18 +87,31 @@ class MatchHistory:
                 shown = live.board.shown
                 points.append(RatingPoint(time_of(event.at), event.game_id or "", shown(rating[first]), shown(change)))
         peak = max(points, key=lambda point: point.rating, default=None)
-        return PlayerRatings(live.name, player, len(points), peak, points[::-1][:limit])
+        return PlayerRatings(live.name, told, len(points), peak, points[::-1][:limit])
 
-    async def _matches(self, board: str, player: str, opponent: str | None) -> tuple[LiveBoard, list[tuple[Event, bool]]]:
-        """Return a player's matches, each with whether it is void, the newest first."""
-        live = self._catalog[board]
-        check_player(player)
+    async def _shown(self, matches: list[PlayedMatch], viewer: str | None) -> list[PlayedMatch]:
+        """Return matches with those opponents whom a viewer may see, under the names that the viewer knows."""
+        players = list({player: None for match in matches for player in match.against})
+        told = dict(zip(players, await self._labels.visible(players, viewer), strict=True))
+        for match in matches:
+            match.against = [name for player in match.against if (name := told[player]) is not None]
+        return matches
+
+    async def _matches(self, seen: Seen, opponent: str | None) -> tuple[LiveBoard, list[tuple[Event, bool]], tuple[str, str]]:
+        """Return a player's matches, each with whether it is void, the newest first; and the names that a viewer knows of both."""
+        live, player = self._catalog[seen.board], check_player(seen.player)
         if opponent is not None:
             check_player(opponent)
         past = await player_past(self._ledger, live, player)
         counting = {event_id(event) for event in that_count(past.events)}
         own = [event for event in past.events if event.kind == "match" and opponent in (None, *note_of(event)["against"])]
-        return live, [(event, event_id(event) not in counting) for event in _in_order(own)[::-1]]
+        named = [player] if opponent is None else [player, opponent]
+        told = await self._labels.visible(named, seen.viewer)
+        if None in told:
+            # Nobody knows of somebody who is hidden.
+            return live, [], (player, opponent or "")
+        found = [(event, event_id(event) not in counting) for event in _in_order(own)[::-1]]
+        return live, found, (told[0] or "", told[-1] or "")
 
 
 def _rated_again(counting: Iterable[Event]) -> Counter[str | None]:

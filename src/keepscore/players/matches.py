@@ -16,10 +16,11 @@ from keepscore.domain.results.plain import encode
 from keepscore.domain.results.standings import Rejection
 from keepscore.domain.values import check_player, check_text
 from keepscore.errors import EngineUnavailable, InvalidField, KeepscoreError, MatchRecorded, RankingLost, UnknownMatch
-from keepscore.players.match_history import MatchHistory
+from keepscore.players.match_history import MatchHistory, Seen
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.partial_rankings import rankings_of
 from keepscore.projection.stores import Stores
+from keepscore.reading.visibility import Labels
 from keepscore.storage.ledgers.claims import MATCH, Answered, Claim
 from keepscore.writing.checks import check_match
 from keepscore.writing.groups import PendingRequest
@@ -38,11 +39,12 @@ _receipt = msgspec.json.Decoder(MatchReceipt)
 class Matches:
     """Records matches on boards with a rating, and looks back at them."""
 
-    def __init__(self, stores: Stores, writer: Writer, retries: Retries) -> None:
+    def __init__(self, stores: Stores, writer: Writer, retries: Retries, labels: Labels) -> None:
         self._catalog, self._ledger, self._engine, self._clock = stores
         self._writer = writer
         self._retries = retries
-        self._history = MatchHistory(stores.catalog, stores.ledger)
+        self._labels = labels
+        self._history = MatchHistory(stores.catalog, stores.ledger, labels)
 
     async def record(
         self, board: str, a: str, b: str, result: Number, *, match_id: str | None = None, at: datetime | str | None = None
@@ -124,28 +126,44 @@ class Matches:
 
     # -- looking back ---------------------------------------------------------------------------------------------------
 
-    async def get(self, board: str, match_id: str) -> MatchReceipt:
-        """Return what a match changed when it was recorded."""
+    async def get(self, board: str, match_id: str, *, viewer: str | None = None) -> MatchReceipt:
+        """Return what a match changed when it was recorded, for the players whom a `viewer` may see."""
         live = self._catalog[board]
         claim = Claim(MATCH, str(live.id), check_text("match_id", match_id, InvalidField), b"")
         known = await self._ledger.claims.find(claim)
         if known is None:
             raise UnknownMatch(f"board {board!r} has no match {match_id!r}")
-        return await self._kept(live, claim._replace(fingerprint=known.fingerprint), known)
+        receipt = await self._kept(live, claim._replace(fingerprint=known.fingerprint), known)
+        told = await self._labels.visible([player.player_id for player in receipt.players], viewer)
+        seen = [replace(player, player_id=name) for player, name in zip(receipt.players, told, strict=True) if name is not None]
+        return replace(receipt, players=seen)
 
     async def of_player(
-        self, board: str, player_id: str, *, opponent_id: str | None = None, limit: int = 100, cursor: str | None = None
+        self,
+        board: str,
+        player_id: str,
+        *,
+        opponent_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        viewer: str | None = None,
     ) -> PlayerMatches:
-        """Return a page of a player's matches, or of those against one opponent, the newest first. O(matches of the player)."""
-        return await self._history.of_player(board, player_id, opponent_id, limit, cursor)
+        """Return a page of a player's matches, or of those against one opponent, the newest first, as a `viewer` may see them.
 
-    async def head_to_head(self, board: str, player_id: str, opponent_id: str) -> HeadToHead:
-        """Return how the matches of two players ended, and the last ten. O(matches of the player)."""
-        return await self._history.head_to_head(board, player_id, opponent_id)
+        O(matches of the player).
+        """
+        return await self._history.of_player(Seen(board, player_id, viewer), opponent_id, limit, cursor)
 
-    async def ratings(self, board: str, player_id: str, *, limit: int = 100) -> PlayerRatings:
-        """Return a player's rating after each of the last matches, and the highest ever. O(matches of the player)."""
-        return await self._history.ratings(board, player_id, limit)
+    async def head_to_head(self, board: str, player_id: str, opponent_id: str, *, viewer: str | None = None) -> HeadToHead:
+        """Return how the matches of two players ended, and the last ten, as a `viewer` may see them. O(matches of the player)."""
+        return await self._history.head_to_head(Seen(board, player_id, viewer), opponent_id)
+
+    async def ratings(self, board: str, player_id: str, *, limit: int = 100, viewer: str | None = None) -> PlayerRatings:
+        """Return a player's rating after each of the last matches, and the highest ever, as a `viewer` may see it.
+
+        O(matches of the player).
+        """
+        return await self._history.ratings(Seen(board, player_id, viewer), limit)
 
 
 def _told(live: LiveBoard, submission: Submission, match: Match) -> MatchReceipt:

@@ -33,22 +33,37 @@ class Matches:
         """
         return self._leaderboards._run(self._leaderboards._async.matches.record(board, a, b, result, match_id=match_id, at=at))
 
-    def get(self, board: str, match_id: str) -> MatchReceipt:
-        """Return what a match changed when it was recorded."""
-        return self._leaderboards._run(self._leaderboards._async.matches.get(board, match_id))
+    def get(self, board: str, match_id: str, *, viewer: str | None = None) -> MatchReceipt:
+        """Return what a match changed when it was recorded, for the players whom a `viewer` may see."""
+        return self._leaderboards._run(self._leaderboards._async.matches.get(board, match_id, viewer=viewer))
 
     def of_player(
-        self, board: str, player_id: str, *, opponent_id: str | None = None, limit: int = 100, cursor: str | None = None
+        self,
+        board: str,
+        player_id: str,
+        *,
+        opponent_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        viewer: str | None = None,
     ) -> PlayerMatches:
-        """Return a page of a player's matches, or of those against one opponent, the newest first. O(matches of the player)."""
+        """Return a page of a player's matches, or of those against one opponent, the newest first, as a `viewer` may see them.
+
+        O(matches of the player).
+        """
         return self._leaderboards._run(
-            self._leaderboards._async.matches.of_player(board, player_id, opponent_id=opponent_id, limit=limit, cursor=cursor)
+            self._leaderboards._async.matches.of_player(
+                board, player_id, opponent_id=opponent_id, limit=limit, cursor=cursor, viewer=viewer
+            )
         )
 
-    def head_to_head(self, board: str, player_id: str, opponent_id: str) -> HeadToHead:
-        """Return how the matches of two players ended, and the last ten. O(matches of the player)."""
-        return self._leaderboards._run(self._leaderboards._async.matches.head_to_head(board, player_id, opponent_id))
+    def head_to_head(self, board: str, player_id: str, opponent_id: str, *, viewer: str | None = None) -> HeadToHead:
+        """Return how the matches of two players ended, and the last ten, as a `viewer` may see them. O(matches of the player)."""
+        return self._leaderboards._run(self._leaderboards._async.matches.head_to_head(board, player_id, opponent_id, viewer=viewer))
 
-    def ratings(self, board: str, player_id: str, *, limit: int = 100) -> PlayerRatings:
-        """Return a player's rating after each of the last matches, and the highest ever. O(matches of the player)."""
-        return self._leaderboards._run(self._leaderboards._async.matches.ratings(board, player_id, limit=limit))
+    def ratings(self, board: str, player_id: str, *, limit: int = 100, viewer: str | None = None) -> PlayerRatings:
+        """Return a player's rating after each of the last matches, and the highest ever, as a `viewer` may see it.
+
+        O(matches of the player).
+        """
+        return self._leaderboards._run(self._leaderboards._async.matches.ratings(board, player_id, limit=limit, viewer=viewer))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,5 +118,36 @@ def test_only_servers_send_matches(tmp_path: Path) -> None:
         problem(keyed.client.post(MATCHES, json=body, headers=bearer(keyed.make("reads", "read"))), 403, "forbidden")
         assert keyed.client.post(MATCHES, json=body, headers=bearer(keyed.make("submits", "submit"))).status_code == 200
         assert keyed.client.get("/v1/boards/duels/players/ada/matches", headers=bearer(token)).status_code == 200
+    finally:
+        keyed.stop()
+
+
+def test_everybody_sees_what_players_show(tmp_path: Path) -> None:
+    boards = BOARDS.replace('name = "duels"', 'name = "duels"\nread = "public"')
+    keyed = KeyedService(tmp_path, boards)
+    try:
+        key = bearer(keyed.make("game", "submit"))
+        keyed.client.post(MATCHES, json={"a": "ada", "b": "hid", "result": 1, "match_id": "m1"}, headers=key)
+        keyed.client.post(MATCHES, json={"a": "ada", "b": "pen", "result": 1, "match_id": "m2"}, headers=key)
+        keyed.client.put("/v1/players/hid", json={"visibility": "hidden"}, headers=key)
+        keyed.client.put("/v1/players/pen", json={"visibility": "pseudonym"}, headers=key)
+        where = "/v1/boards/duels"
+
+        def get(path: str, **headers: str) -> dict[str, Any]:
+            found: dict[str, Any] = keyed.client.get(where + path, headers=headers).json()
+            return found
+
+        assert [one["player_id"] for one in get("/matches/m1")["players"]] == ["ada"]
+        pen = get("/matches/m2")["players"][1]["player_id"]
+        assert pen != "pen"
+        assert [one["against"] for one in get("/players/ada/matches")["matches"]] == [[pen], []]
+        assert get("/players/hid/matches")["total"] == get("/players/ada/matches/hid")["total"] == get("/players/hid/ratings")["total"] == 0
+        assert (get("/players/pen/ratings")["player_id"], get("/players/ada/matches/pen")["opponent_id"]) == (pen, pen)
+        assert get("/players/hid/matches?viewer=hid", **key)["total"] == 1
+        assert get("/players/hid/ratings", **bearer(keyed.token("hid")))["total"] == 1
+        # Whoever shows no key is nobody's viewer, and is not told what concerns one player.
+        for path in ("/players/hid?viewer=hid", "/top?viewer=hid", "/players/hid/needs?rank=1", "/players/hid/why"):
+            problem(keyed.client.get(where + path), 401, "unauthenticated")
+            assert keyed.client.get(where + path, headers=key).status_code == 200
     finally:
         keyed.stop()

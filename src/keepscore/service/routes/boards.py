@@ -13,7 +13,7 @@ from keepscore.domain.boards import board_from_dict
 from keepscore.domain.inputs import Entry
 from keepscore.domain.results import standings as answers
 from keepscore.domain.values import check_player
-from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError
+from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError, Unauthenticated
 from keepscore.leaderboards import Leaderboards
 from keepscore.projection.viewers import is_shadowed
 from keepscore.reading.distribution import distribution
@@ -335,6 +335,8 @@ def viewer_of(request: Request[Any, Any]) -> str | None:
     """Return the player who looks: of the token, or as the query says."""
     viewer: str | None = request.query.viewer
     if viewer is not None:
+        if request.principal is ANONYMOUS:
+            raise Unauthenticated(f"viewer = {viewer!r} needs a key, or the player's token: send it as 'Authorization: Bearer …'")
         request.principal.check_player(check_player(viewer))
     return request.principal.player or viewer
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
+from keepscore.access.principals import ANONYMOUS
 from keepscore.domain.results.access import PlayerStandings
 from keepscore.domain.results.explanations import Needs, Why
+from keepscore.errors import Unauthenticated
 from keepscore.leaderboards import Leaderboards
 from keepscore.reading.player_standings import player_standings
 from keepscore.service.access import AccessRules
@@ -91,12 +95,14 @@ class ExplanationRoutes:
     async def needs(self, request: Request[NeedsQuery, NoBody]) -> Answer:
         """Return the score that a rank needs."""
         query = request.query
+        _check_known(request)
         found = await self._lb.explain.needs(*request.path, rank=query.rank, top=query.top, window=query.window, segment=query.segment)
         return Answer(found, headers=NO_STORE)
 
     async def why(self, request: Request[WhyQuery, NoBody]) -> Answer:
         """Return what counts."""
         query = request.query
+        _check_known(request)
         found = await self._lb.explain.why(
             *request.path, limit=query.limit, window=query.window, window_id=query.window_id, segment=query.segment
         )
@@ -108,3 +114,9 @@ class ExplanationRoutes:
         names = [live.name for live in self._lb.runtime.catalog if may_use(live.name) or self._rules.is_public(live.name)]
         found = await player_standings(self._lb.runtime.reader, request.path[0], names, query.cursor, query.limit)
         return Answer(found, headers=NO_STORE)
+
+
+def _check_known(request: Request[Any, Any]) -> None:
+    """Refuse everybody who needs no key because the board is public: the player may not be."""
+    if request.principal is ANONYMOUS:
+        raise Unauthenticated("what a player needs, and why, needs a key, or the player's token: send it as 'Authorization: Bearer …'")

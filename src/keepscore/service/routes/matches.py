@@ -10,7 +10,7 @@ from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMat
 from keepscore.leaderboards import Leaderboards
 from keepscore.players.match_history import MAX_MATCHES
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
-from keepscore.service.routes.boards import idempotency_key, replay_headers
+from keepscore.service.routes.boards import idempotency_key, replay_headers, viewer_of
 from keepscore.service.routes.bodies import number
 from keepscore.service.routes.declarations import BOARD, board_read
 from keepscore.service.routes.stated import PlayerText, TextField, Time
@@ -38,12 +38,20 @@ class MatchesQuery(msgspec.Struct, forbid_unknown_fields=True):
     opponent_id: str | None = None
     limit: MatchCount = 100
     cursor: str | None = None
+    viewer: PlayerText | None = None
 
 
 class RatingsQuery(msgspec.Struct, forbid_unknown_fields=True):
     """How many points."""
 
     limit: MatchCount = 100
+    viewer: PlayerText | None = None
+
+
+class ViewerQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Who looks."""
+
+    viewer: PlayerText | None = None
 
 
 class MatchRoutes:
@@ -74,6 +82,7 @@ class MatchRoutes:
                 BOARD + "/matches/{match_id}",
                 self.get,
                 "Get a match",
+                query=ViewerQuery,
                 cost="light",
                 answers={200: MatchReceipt},
                 tag="Matches",
@@ -94,6 +103,7 @@ class MatchRoutes:
                 BOARD + "/players/{player_id}/matches/{opponent_id}",
                 self.head_to_head,
                 "Compare two players head to head",
+                query=ViewerQuery,
                 answers={200: HeadToHead},
                 tag="Matches",
                 description="Returns how the matches of two players ended, from the side of the first, and the last ten.",
@@ -119,23 +129,26 @@ class MatchRoutes:
         receipt = await self._lb.matches.record(request.path[0], body.a, body.b, result, match_id=match_id, at=body.at)
         return Answer(receipt, 202 if receipt.pending is True else 200, headers=replay_headers(receipt))
 
-    async def get(self, request: Request[NoQuery, NoBody]) -> Answer:
+    async def get(self, request: Request[ViewerQuery, NoBody]) -> Answer:
         """Return a match."""
         board, match_id = request.path
-        return Answer(await self._lb.matches.get(board, match_id), headers=NO_STORE)
+        return Answer(await self._lb.matches.get(board, match_id, viewer=viewer_of(request)), headers=NO_STORE)
 
     async def of_player(self, request: Request[MatchesQuery, NoBody]) -> Answer:
         """Return a page of a player's matches."""
         board, player = request.path
         query = request.query
-        found = await self._lb.matches.of_player(board, player, opponent_id=query.opponent_id, limit=query.limit, cursor=query.cursor)
+        found = await self._lb.matches.of_player(
+            board, player, opponent_id=query.opponent_id, limit=query.limit, cursor=query.cursor, viewer=viewer_of(request)
+        )
         return Answer(found, headers=NO_STORE)
 
-    async def head_to_head(self, request: Request[NoQuery, NoBody]) -> Answer:
+    async def head_to_head(self, request: Request[ViewerQuery, NoBody]) -> Answer:
         """Compare two players."""
-        return Answer(await self._lb.matches.head_to_head(*request.path), headers=NO_STORE)
+        return Answer(await self._lb.matches.head_to_head(*request.path, viewer=viewer_of(request)), headers=NO_STORE)
 
     async def ratings(self, request: Request[RatingsQuery, NoBody]) -> Answer:
         """Return a player's rating over time."""
         board, player = request.path
-        return Answer(await self._lb.matches.ratings(board, player, limit=request.query.limit), headers=NO_STORE)
+        found = await self._lb.matches.ratings(board, player, limit=request.query.limit, viewer=viewer_of(request))
+        return Answer(found, headers=NO_STORE)
