@@ -19,7 +19,7 @@ from keepscore.reading.visibility import Labels
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.ledgers.base import Ledger
 
-__all__ = ["MAX_MATCHES", "MatchHistory", "Seen"]
+__all__ = ["MAX_MATCHES", "MatchHistory", "MatchesSeen"]
 
 #: Matches of one page.
 MAX_MATCHES = 1000
@@ -27,7 +27,7 @@ MAX_MATCHES = 1000
 LAST_MATCHES = 10
 
 
-class Seen(NamedTuple):
+class MatchesSeen(NamedTuple):
     """A player on a board, and who looks: None is everybody."""
 
     board: str
@@ -43,7 +43,7 @@ class MatchHistory:
         self._ledger = ledger
         self._labels = labels
 
-    async def of_player(self, seen: Seen, opponent: str | None, limit: int, cursor: str | None) -> PlayerMatches:
+    async def of_player(self, seen: MatchesSeen, opponent: str | None, limit: int, cursor: str | None) -> PlayerMatches:
         """Return a page of matches, the newest first."""
         _check_limit(limit)
         first = _place(cursor)
@@ -52,7 +52,7 @@ class MatchHistory:
         more = str(first + limit) if first + limit < len(found) else None
         return PlayerMatches(live.name, told, len(found), await self._shown(page, seen.viewer), more)
 
-    async def head_to_head(self, seen: Seen, opponent: str) -> HeadToHead:
+    async def head_to_head(self, seen: MatchesSeen, opponent: str) -> HeadToHead:
         """Return how the matches of two players ended."""
         player = seen.player
         if player == opponent:
@@ -65,7 +65,7 @@ class MatchHistory:
         last = [_played(live, event, False) for event in counting[:LAST_MATCHES]]
         return HeadToHead(live.name, *told, len(counting), *outcomes, change, await self._shown(last, seen.viewer))
 
-    async def ratings(self, seen: Seen, limit: int) -> PlayerRatings:
+    async def ratings(self, seen: MatchesSeen, limit: int) -> PlayerRatings:
         """Return the rating after each match that counts: in the board's first window, as it was at the time of the match."""
         _check_limit(limit)
         live = self._catalog[seen.board]
@@ -97,7 +97,7 @@ class MatchHistory:
             match.against = [name for player in match.against if (name := told[player]) is not None]
         return matches
 
-    async def _matches(self, seen: Seen, opponent: str | None) -> tuple[LiveBoard, list[tuple[Event, bool]], tuple[str, str]]:
+    async def _matches(self, seen: MatchesSeen, opponent: str | None) -> tuple[LiveBoard, list[tuple[Event, bool]], tuple[str, str]]:
         """Return a player's matches, each with whether it is void, the newest first; and the names that a viewer knows of both."""
         live, player = self._catalog[seen.board], check_player(seen.player)
         if opponent is not None:

@@ -16,7 +16,7 @@ from keepscore.domain.results.plain import encode
 from keepscore.domain.results.standings import Rejection
 from keepscore.domain.values import check_player, check_text
 from keepscore.errors import EngineUnavailable, InvalidField, KeepscoreError, MatchRecorded, RankingLost, UnknownMatch
-from keepscore.players.match_history import MatchHistory, Seen
+from keepscore.players.match_history import MatchesSeen, MatchHistory
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.partial_rankings import rankings_of
 from keepscore.projection.stores import Stores
@@ -152,18 +152,18 @@ class Matches:
 
         O(matches of the player).
         """
-        return await self._history.of_player(Seen(board, player_id, viewer), opponent_id, limit, cursor)
+        return await self._history.of_player(MatchesSeen(board, player_id, viewer), opponent_id, limit, cursor)
 
     async def head_to_head(self, board: str, player_id: str, opponent_id: str, *, viewer: str | None = None) -> HeadToHead:
         """Return how the matches of two players ended, and the last ten, as a `viewer` may see them. O(matches of the player)."""
-        return await self._history.head_to_head(Seen(board, player_id, viewer), opponent_id)
+        return await self._history.head_to_head(MatchesSeen(board, player_id, viewer), opponent_id)
 
     async def ratings(self, board: str, player_id: str, *, limit: int = 100, viewer: str | None = None) -> PlayerRatings:
         """Return a player's rating after each of the last matches, and the highest ever, as a `viewer` may see it.
 
         O(matches of the player).
         """
-        return await self._history.ratings(Seen(board, player_id, viewer), limit)
+        return await self._history.ratings(MatchesSeen(board, player_id, viewer), limit)
 
 
 def _told(live: LiveBoard, submission: Submission, match: Match) -> MatchReceipt:
