@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
+from msgspec import UNSET
+
 from keepscore.domain.boards import Score
 from keepscore.domain.durations import time_of
 from keepscore.domain.explanations import Reason, equal_is_ahead, outdone, rank_of_share
 from keepscore.domain.ordering import Row
-from keepscore.domain.results.explanations import ExplainedEvent, Explanation, Needs, NextPlayer, Why
+from keepscore.domain.results.explanations import ExplainedEvent, Explanation, Needs, NextPlayer, TierAhead, Why
 from keepscore.domain.results.standings import PlayerPlace, Receipt
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player
@@ -181,19 +183,31 @@ class Explainer:
 
     async def _explanation(self, view: View, receipt: Receipt) -> Explanation:
         reader, player = self._reader, receipt.player_id
-        unique = (await reader.player(view._replace(rank="unique"), player)).ranks.unique
+        place = await reader.player(view._replace(rank="unique"), player)
+        unique = place.ranks.unique
         around = await reader.around(view._replace(rank=view.rank), unique, MAX_OVERTAKEN)
         places = [standing.player_id for standing in around.standings]
+        if player not in places:
+            raise UnknownPlayer(f"player {player!r} has moved on meanwhile")
         own = places.index(player)
         ahead = around.standings[own - 1] if own else None
         next_player = None
         if ahead is not None and receipt.score is not None:
             gap = _distance(ahead.score, receipt.score)
             next_player = NextPlayer(ahead.rank, ahead.player_id, ahead.name, ahead.score, gap, ahead.avatar_url)
-        before = around.total_players if receipt.previous_rank is None else receipt.previous_rank
-        count = max(0, before - (receipt.rank or before)) if receipt.updated else 0
+        if receipt.previous_rank is None:
+            # Of those with an equal score, only who is listed behind.
+            count = around.total_players - unique
+        else:
+            count = max(0, receipt.previous_rank - (receipt.rank or receipt.previous_rank)) if receipt.updated else 0
         behind = places[own + 1 : own + 1 + min(count, MAX_OVERTAKEN)]
-        return Explanation(next_player, behind, count, receipt.updated and await self._is_best(view.live, player))
+        told = Explanation(next_player, behind, count, receipt.updated and await self._is_best(view.live, player))
+        if view.live.board.tiers:
+            told.tier = place.tier
+            if (above := place.next_tier) is not UNSET:
+                missing = None if above.score is None else _distance(above.score, place.score)
+                told.next_tier = TierAhead(above.name, above.score, missing)
+        return told
 
     async def _is_best(self, live: LiveBoard, player: str) -> bool:
         """Return whether the newest of a player's events is better than all others. O(events of the player)."""

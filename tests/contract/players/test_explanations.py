@@ -109,3 +109,18 @@ async def test_events_tell_whether_they_count_and_why_not(lbs, clock):
         assert await reasons("sum") == [(4, None), (3, None)]
         with pytest.raises(UnknownPlayer):
             await lb.explain.why("best", "nobody")
+
+
+async def test_a_submission_tells_the_next_tier(lbs, clock):
+    tiers = [{"name": "gold", "rank": 1}, {"name": "silver", "score": 15}, {"name": "bronze"}]
+    async with lbs(Board("tiered", tiers=tiers), Board("level", rank="standard")) as lb:
+        await lb.submit("tiered", "a", 30)
+        told = [(await lb.submit("tiered", "b", score, explain=True)).explanation.to_dict() for score in (10, 20, 31)]
+        assert [one["tier"] for one in told] == ["bronze", "silver", "gold"]
+        ahead = {"name": "silver", "score": 15, "gap": 5}, {"name": "gold", "score": 31, "gap": 11}
+        assert (told[0]["next_tier"], told[1]["next_tier"], "next_tier" in told[2]) == (*ahead, False)
+        # One who is new beside equal scores overtakes nobody.
+        for player in ("x", "y"):
+            await lb.submit("level", player, 5)
+        clock.now += 1000
+        assert (await lb.submit("level", "z", 5, explain=True)).explanation.overtaken_count == 0

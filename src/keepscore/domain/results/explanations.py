@@ -11,7 +11,7 @@ from keepscore.domain.explanations import Reason
 from keepscore.domain.results.plain import Result
 from keepscore.domain.scoring import Scope
 
-__all__ = ["ExplainedEvent", "Explanation", "Needs", "NextPlayer", "Why"]
+__all__ = ["ExplainedEvent", "Explanation", "Needs", "NextPlayer", "TierAhead", "Why"]
 
 
 class NextPlayer(Result, gc=False):
@@ -26,6 +26,16 @@ class NextPlayer(Result, gc=False):
     avatar_url: str | UnsetType = UNSET
 
 
+class TierAhead(Result, gc=False):
+    """The tier above, and how far it is."""
+
+    name: str
+    #: The score that takes the player there now; null where nobody can tell.
+    score: Score | None
+    #: The difference to that score.
+    gap: Score | None
+
+
 class Explanation(Result):
     """What a submission did in the board's first window."""
 
@@ -37,6 +47,9 @@ class Explanation(Result):
     overtaken_count: int
     #: Whether it is better than all that the player has sent to the board before.
     personal_best: bool
+    #: The tier that the player is in, on a board with tiers, and the one above, if there is one.
+    tier: str | UnsetType | None = UNSET
+    next_tier: TierAhead | UnsetType = UNSET
 
 
 class Needs(Result):

@@ -10,6 +10,8 @@ EXPLAINED_FIELDS = {
     "explanation": "Only with `explain`: what the submission did in the board's first window.",
     "next_player": "The player just ahead; null for the first.",
     "NextPlayer.gap": "The difference to that player's score.",
+    "TierAhead.score": "The score that takes the player there now; null where that is not known.",
+    "TierAhead.gap": "The difference to that score.",
     "overtaken": "Players whom the submission has put behind: up to 10, the best first.",
     "overtaken_count": "How many were overtaken.",
     "personal_best": "Whether it is better than all that the player has sent to the board before.",
