@@ -175,3 +175,21 @@ async def test_a_shadowed_player_follows_themselves():
                 seen |= {player: (rank, score) for rank, player, score in rows((await own.next())[1]["standings"])}
             assert seen["cyd"] == (1, 40)
             assert rows((await other.next())[1]["standings"]) == [(1, "ada", 25), (2, "bob", 20)]
+
+
+async def test_friends_are_followed_as_the_player_sees_them_and_not_by_just_anybody():
+    async with opened(*BOARDS) as lb:
+        guards = guards_of(lb, lambda: 1_795_000_000_000)
+        key = await lb.keys.create("k", scope="read")
+        await guards.gate.keyring.refresh()
+        app = app_of(lb, guards)
+        await lb.friends.replace("ada", ["bob"])
+        await lb.players.put("ada", {"visibility": "hidden"})
+        for player, score in (("ada", 10), ("bob", 20)):
+            await lb.submit("open", player, score)
+        assert (await refusal(app, "board=open&friends_of=ada"))[0] == 401
+        async with connected(app) as socket:
+            await socket.say({"id": 1, "subscribe": {"board": "open", "friends_of": "ada"}})
+            assert (await socket.hear())["error"]["type"] == "urn:keepscore:unauthenticated"
+        async with following(app, "board=open&friends_of=ada", authorization=f"Bearer {key.key}") as stream:
+            assert rows((await stream.next())[1]["standings"]) == [(1, "bob", 20), (2, "ada", 10)]

@@ -180,7 +180,9 @@ class Channel:
     def _view(self) -> View:
         spec = self.spec
         view = self._reader.view(spec.board, spec.window, None, spec.segment, spec.rank)
-        return view if spec.viewer is None else view._replace(viewer=spec.viewer)
+        # Friends are shown as the player sees them, in every read.
+        viewer = spec.friends_of or spec.viewer
+        return view if viewer is None else view._replace(viewer=viewer)
 
     def is_outdated(self) -> bool:
         """Return whether the window that is shown has ended."""

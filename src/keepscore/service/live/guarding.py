@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from keepscore.access.gate import Demand, check_access
 from keepscore.access.principals import ANONYMOUS, OPEN, Principal
 from keepscore.domain.caps import LiveCaps
-from keepscore.errors import KeepscoreError, TooManySubscriptions
+from keepscore.errors import KeepscoreError, TooManySubscriptions, Unauthenticated
 from keepscore.reading.live.hub import LiveHub
 from keepscore.reading.live.mailboxes import Mailbox
 from keepscore.reading.live.messages import end_message
@@ -59,6 +59,8 @@ class LiveGuard:
         viewer = self._hub.viewer_of(principal.player)
         for spec in specs:
             self._check_board(principal, spec.board)
+            if spec.friends_of and principal is ANONYMOUS:
+                raise Unauthenticated("friends_of needs a key, or the player's token: send it as 'Authorization: Bearer …'")
             for player in (spec.player, spec.friends_of):
                 if player:
                     principal.check_player(player)
