@@ -314,7 +314,7 @@ async def build_runtime(
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds, addresses)
     restricting = Restricting(job_parts, rebuilds, feed)
-    memories = Memories(rules.forget, lambda player: cards.put({player: NO_CARD}))
+    memories = Memories([rules.forget, addresses.forget], lambda player: cards.put({player: NO_CARD}))
     erasing = Erasing(job_parts, rebuilds, feed, secret, memories)
     prize_windows = PrizeWindows(job_parts, signer)
     sender = None if settings.webhook is None else WebhookSender(settings.webhook)

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from keepscore.domain.scoring import Event
 from keepscore.domain.verdicts import RESTATING
 
-__all__ = ["ERASED", "Renaming", "named_in", "person_mark"]
+__all__ = ["ERASED", "Renaming", "is_pseudonym", "named_in", "person_mark"]
 
 #: What stands in the place of a text that is gone.
 ERASED = "erased"
 
 #: The kinds of events whose notes the service has written itself, and needs.
 _RATED = frozenset({"match", "rerate", "initial"})
+_PSEUDONYM = re.compile(r"erased-[0-9a-f]{16}")
 #: The ids of decisions that add events.
 _DECISION = re.compile(r"[a-z]_[0-9a-f]{16}")
 
@@ -25,6 +26,15 @@ _DECISION = re.compile(r"[a-z]_[0-9a-f]{16}")
 def person_mark(secret: bytes, player: str) -> str:
     """Return what tells whether an id was erased before, without the id."""
     return hmac.new(secret, b"erased\0" + player.encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def is_pseudonym(player: str) -> bool:
+    """Return whether an id is written as those of erased players are.
+
+    >>> is_pseudonym("erased-65dab81927423e3b"), is_pseudonym("erased")
+    (True, False)
+    """
+    return _PSEUDONYM.fullmatch(player) is not None
 
 
 class Renaming(NamedTuple):

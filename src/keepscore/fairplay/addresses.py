@@ -75,6 +75,10 @@ class Addresses:
                     self._accounts.put(seen[:2], accounts, bytes_of(seen[:2]))
                     self._waiting[seen] = event.received
 
+    def forget(self, board_id: int, player: str) -> None:
+        """Do not note a player of a board who waits to be noted: nothing of that player is to be kept."""
+        self._waiting = {seen: last for seen, last in self._waiting.items() if (seen[0], seen[2]) != (board_id, player)}
+
     async def flush(self) -> int:
         """Note who waits to be noted; return how many."""
         waiting, self._waiting = self._waiting, {}

@@ -7,9 +7,8 @@ the id, too: what is left tells a later request for the same id what was done.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +18,7 @@ from keepscore.domain.erasure import ERASED, Renaming, named_in, person_mark
 from keepscore.domain.inputs import no_progress
 from keepscore.domain.results.moderation import Erasure
 from keepscore.errors import RewardSettled
+from keepscore.fairplay.recording import DECISIONS
 from keepscore.lifecycle.archiving import bring_together
 from keepscore.lifecycle.parts import JobParts
 from keepscore.lifecycle.rebuild import Rebuilds
@@ -63,7 +63,7 @@ class ErasureNote(msgspec.Struct, omit_defaults=True):
 class Memories(NamedTuple):
     """What lets this process forget a player: on a board, and as a person."""
 
-    on_board: Callable[[int, str], None]
+    on_board: Sequence[Callable[[int, str], None]]
     person: Callable[[str], None]
 
 
@@ -77,27 +77,25 @@ class Erasing:
         self._feed = feed
         self._secret = secret
         self._memories = memories
-        self._turn = asyncio.Lock()
 
     async def erase(self, player: str, reason: str) -> Erasure:
         """Erase a player; return once nothing names them. An id about which nothing is stored gets the answer of its last erasure."""
-        async with self._turn:
-            mark = self._mark(player)
-            known = await self._ledger.marks.get(mark)
-            if known is not None and known.player is not None:
-                # A request that was cut short.
-                await self._finish(known)
-            elif await self._is_there(player):
-                known = await self._begun(player, reason, 1 if known is None else known.life + 1)
-                await self._finish(known)
-            return Erasure(None, player, None, time_of(self._clock())) if known is None else known.shown(player)
+        mark = self._mark(player)
+        known = await self._ledger.marks.get(mark)
+        if known is not None and known.player is not None:
+            # A request that was cut short.
+            await self._finish(known)
+        elif await self._is_there(player):
+            known = await self._begun(player, reason, 1 if known is None else known.life + 1)
+            await self._finish(known)
+        return Erasure(None, player, None, time_of(self._clock())) if known is None else known.shown(player)
 
     async def finish_all(self) -> list[str]:
         """Finish all erasures that were cut short; return their ids."""
         found = [msgspec.json.decode(text, type=ErasureNote) for text in (await self._ledger.marks.erasures()).values()]
         if not any(note.player for note in found):
             return []
-        async with self._turn:
+        async with self._parts.claims.alone(DECISIONS):
             done = []
             for player in [note.player for note in found if note.player is not None]:
                 # Another request may have finished it meanwhile.
@@ -193,7 +191,8 @@ class Erasing:
         mark = self._mark(who.player)
         others = sorted({*named_in(events), *note.accounts} - set(who))
         await self._ledger.erasure.rename(BoardErasure(board, who, others, (mark.name, mark.encode(note))))
-        self._memories.on_board(board, who.player)
+        for forget in self._memories.on_board:
+            forget(board, who.player)
 
     async def _tidy(self, who: Renaming) -> None:
         """Look after what jobs have copied from the engine before it was restated. Who has come again meanwhile is somebody else."""

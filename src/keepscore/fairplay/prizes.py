@@ -9,6 +9,8 @@ from keepscore.domain.actors import current_actor
 from keepscore.domain.boards import Score
 from keepscore.domain.certificates import PublicKey, verified
 from keepscore.domain.durations import text_of, time_of
+from keepscore.domain.erasure import is_pseudonym
+from keepscore.domain.nouns import counted
 from keepscore.domain.prizes import RewardState, reward_id
 from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winner, Winners, WinnersCheck
 from keepscore.domain.values import check_player, check_reason
@@ -175,16 +177,21 @@ class Prizes:
             return str(exc)
         if (claims["board"], claims["window"], claims["window_id"]) != (seen.live.name, seen.span.window, seen.span.id):
             return "the statement is about another window"
-        digest, count = hashlib.sha256(), 0
+        digest, count, erased = hashlib.sha256(), 0, 0
         gives = {one.rank: one for one in await self._store.rewards(seen.place, (1, seen.total))}
         async for row, score in self._windows.winners(seen):
             granted, count = gives.get(row.rank), count + 1
+            erased += is_pseudonym(row.player)
             if granted is not None and granted.player != row.player:
                 return f"the reward of rank {row.rank} is another player's"
             digest.update(winner_line(row, score, None if granted is None else granted.give))
         if count != claims["winners"]:
             return f"{count} winners are kept, and {claims['winners']} were signed"
-        return None if digest.hexdigest() == claims["digest"] else "the list is not the one that was signed"
+        if digest.hexdigest() == claims["digest"]:
+            return None
+        if erased:
+            return f"{counted(erased, 'winner')} of the list that was signed may have been erased since: a pseudonym cannot be compared"
+        return "the list is not the one that was signed"
 
     # -- helpers --------------------------------------------------------------------------------------------------------
 

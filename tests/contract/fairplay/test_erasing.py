@@ -1,11 +1,13 @@
 """Players who are erased: scores and ranks stay under a pseudonym, and nothing else of them is left in the ledger."""
 
+import asyncio
 import sqlite3
 
 import asyncpg
 import pytest
 
 from keepscore import Board
+from keepscore.domain.actors import acting
 from keepscore.errors import InvalidField, InvalidPlayer, RewardSettled, UnknownPlayer
 from keepscore.storage.ledgers.base import Ledger
 from tests.contract.fairplay.test_voids import PLACES
@@ -157,6 +159,19 @@ async def test_whoever_comes_later_is_a_new_player(place, clock):
         assert WHO not in await written(place[0])
 
 
+async def test_addresses_that_wait_to_be_noted_are_forgotten(tmp_path, clock):
+    url = PLACES["embedded"][0](tmp_path)
+    async with leaderboards(url, "embedded://", BOARDS, clock) as lb:
+        with acting("somebody", "192.0.2.7"):
+            await lb.submit("best", WHO, 50)
+            await lb.submit("best", "p1", 40)
+        done = await asyncio.gather(*(lb.moderation.erase(WHO, "asked for") for _ in range(5)))
+        await lb.runtime.keeper.job("note addresses").run(clock.now)
+        text = await written(url)
+        assert (WHO in text, "p1" in text) == (False, True)
+        assert [await lb.moderation.erase(WHO, "again")] * 5 == done
+
+
 async def test_a_hidden_player_stays_hidden(place, clock):
     async with leaderboards(*place, BOARDS, clock) as lb:
         await lb.submit("best", WHO, 50, segments={"region": "eu"})
@@ -242,6 +257,7 @@ async def test_winners_are_erased_when_their_rewards_are_paid(place, clock):
         winners = await lb.prizes.winners(*where)
         assert [(one.rank, one.player_id) for one in winners.winners] == [(1, done.pseudonym), (2, "p1")]
         assert winners.state == "paid"
+        assert "1 winner of the list that was signed may have been erased" in (await lb.prizes.verify(*where)).problem
         assert WHO not in await written(place[0])
 
 
