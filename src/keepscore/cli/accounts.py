@@ -47,7 +47,7 @@ def merge(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Merge a guest into an account: their scores become the account's. 'keepscore split' takes it back."""
+    """Merge a guest into an account, with all scores. 'keepscore split' takes it back."""
     with reach(url, config) as boards:
         found = boards.moderation.merge(guest, into, reason, dry_run=True)
         if not dry_run:
@@ -77,7 +77,7 @@ def erase(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Erase a player for good: what is known of the person is removed, scores stay under a pseudonym."""
+    """Erase a player for good. What is known of the person is removed, scores stay under a pseudonym."""
     confirm(f"Erase everything about {player}, for good? Scores stay under a pseudonym.", yes)
     with reach(url, config) as boards:
         found = boards.moderation.erase(player, reason)

@@ -16,7 +16,7 @@ from keepscore.errors import ConfigError, InvalidField
 
 __all__ = ["app", "certificates"]
 
-app = typer.Typer(no_args_is_help=True, help="Prizes: list winners, close and decide windows, hold rewards back.")
+app = typer.Typer(no_args_is_help=True, help="Prizes: winners, windows to decide, rewards.")
 certificates = typer.Typer(no_args_is_help=True, help="Certificates of final ranks: get and verify them.")
 
 WindowArgument = Annotated[str, typer.Argument(metavar="WINDOW", help="Window: daily, weekly, monthly, yearly, all_time or season.")]

@@ -51,7 +51,7 @@ def watch(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Watch a board live, until Ctrl+C: the top, or the players around one.
+    """Watch a board live: the top, or who is around a player. Ctrl+C ends it.
 
     With --json, each message is a line.
     """

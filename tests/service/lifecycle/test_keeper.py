@@ -55,6 +55,14 @@ def test_status_and_run_once(tmp_path: Path) -> None:
             "prepare",
             "drop events",
             "finish voids",
+            "finish reviews",
+            "finish erasures",
+            "note addresses",
+            "note scores",
+            "restore players",
+            "follow profiles",
+            "decide prizes",
+            "deliver webhooks",
             "verify",
         }
         shown = run("keeper", "status", "--url", service.url, cwd=tmp_path)
