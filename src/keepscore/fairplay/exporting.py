@@ -7,18 +7,29 @@ from typing import Any, get_args
 import msgspec
 
 from keepscore.domain.durations import time_of
-from keepscore.domain.results.moderation import ArchivedRank, BoardExport, ExportedEvent, PlayerExport, StoredAppeal, StoredRestriction
+from keepscore.domain.results.moderation import (
+    ArchivedRank,
+    BoardExport,
+    ExportedEvent,
+    PlayerExport,
+    StoredAppeal,
+    StoredRestriction,
+    StoredReward,
+    StoredScore,
+)
 from keepscore.domain.results.review import AppealState
 from keepscore.domain.scoring import Event
 from keepscore.errors import InvalidField
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.stores import Stores
 from keepscore.storage.ledgers.appeals import AppealFilter
+from keepscore.storage.ledgers.prizes import PrizePlace
+from keepscore.storage.ledgers.queue import ItemState, QueueFilter
 
 __all__ = ["export_player"]
 
-#: Events of one export, and appeals in each state.
-MAX_EVENTS, MAX_APPEALS = 100_000, 1000
+#: Events of one export, appeals in each state, and scores in the queue.
+MAX_EVENTS, MAX_APPEALS, MAX_ITEMS = 100_000, 1000, 10_000
 STATES: tuple[AppealState, ...] = get_args(AppealState)
 
 
@@ -53,7 +64,29 @@ async def export_player(stores: Stores, player: str) -> PlayerExport:
         boards,
         restrictions,
         [StoredAppeal(one.id, one.text, time_of(one.at), one.state, one.reply) for one in appeals],
+        await _rewards(stores, player, boards),
+        await _queued(stores, player),
     )
+
+
+async def _rewards(stores: Stores, player: str, boards: list[BoardExport]) -> list[StoredReward]:
+    found = []
+    for board in boards:
+        live = stores.catalog[board.board]
+        for window, window_id in dict.fromkeys((one.window, one.window_id) for one in board.archived if one.segment is None):
+            won = await stores.ledger.prizes.reward_of(PrizePlace(live.id, window, window_id), player)
+            if won is not None:
+                found.append(StoredReward(live.name, window, window_id, won.rank, won.give, won.state))
+    return found
+
+
+async def _queued(stores: Stores, player: str) -> list[StoredScore]:
+    boards = {live.id: live for live in stores.catalog}
+    items = await stores.ledger.queue.page(QueueFilter(list(boards), get_args(ItemState), player), (-1, ""), MAX_ITEMS)
+    return [
+        StoredScore(one.id, boards[one.board].name, boards[one.board].board.shown(one.amount), time_of(one.at), one.state, one.reason)
+        for one in items
+    ]
 
 
 def _profile(name: str | None, text: str | None) -> dict[str, Any]:

@@ -111,6 +111,7 @@ async def test_only_scores_are_left_of_a_player_under_a_pseudonym(place, clock):
     async with leaderboards(*place, BOARDS, clock) as lb:
         group, removed = await play(lb, clock)
         before = await shown(lb)
+        assert ("rules", "rejected", TEXT) in [(one.board, one.state, one.reason) for one in (await lb.moderation.export(WHO)).queue]
         done = await lb.moderation.erase(WHO, "it was asked for")
         names = {WHO: done.pseudonym}
         after = {view: (total, [(r, names.get(p, p), s) for r, p, s in rows]) for view, (total, rows) in before.items()}
@@ -253,6 +254,7 @@ async def test_winners_are_erased_when_their_rewards_are_paid(place, clock):
         with pytest.raises(RewardSettled, match="on their way"):
             await lb.moderation.erase(WHO, "asked for")
         await lb.prizes.claim(*where, WHO)
+        assert [(one.rank, one.reward, one.reward_state) for one in (await lb.moderation.export(WHO)).rewards] == [(1, "gold", "claimed")]
         done = await lb.moderation.erase(WHO, "asked for")
         winners = await lb.prizes.winners(*where)
         assert [(one.rank, one.player_id) for one in winners.winners] == [(1, done.pseudonym), (2, "p1")]

@@ -24,6 +24,8 @@ __all__ = [
     "ScoreAndRank",
     "StoredAppeal",
     "StoredRestriction",
+    "StoredReward",
+    "StoredScore",
     "Void",
     "VoidChange",
     "VoidList",
@@ -213,6 +215,28 @@ class StoredAppeal(Result):
     reply: str | None
 
 
+class StoredReward(Result):
+    """What a player has won."""
+
+    board: str
+    window: str
+    window_id: str
+    rank: int
+    reward: str
+    reward_state: str
+
+
+class StoredScore(Result):
+    """A score of a player that was put in the queue."""
+
+    queue_id: str
+    board: str
+    score: Score
+    at: datetime
+    state: str
+    reason: str | None
+
+
 class PlayerExport(Result):
     """Everything that is stored about a player."""
 
@@ -224,3 +248,5 @@ class PlayerExport(Result):
     boards: list[BoardExport]
     restrictions: list[StoredRestriction]
     appeals: list[StoredAppeal]
+    rewards: list[StoredReward]
+    queue: list[StoredScore]
