@@ -179,10 +179,19 @@ class Claims:
             self._begin_to_beat()
             try:
                 yield
-            finally:
+            except GeneratorExit:
+                # Nothing can be awaited any more. Whoever misses the beats takes the turn.
                 self._turns.discard(turn)
-                with suppress(LedgerUnavailable):
-                    await self._ledger.claims.give_up(turn, self._owner)
+                raise
+            except BaseException:
+                await self._end(turn)
+                raise
+            await self._end(turn)
+
+    async def _end(self, turn: Claim) -> None:
+        self._turns.discard(turn)
+        with suppress(LedgerUnavailable):
+            await self._ledger.claims.give_up(turn, self._owner)
 
     def _begin_to_beat(self) -> None:
         if self._shared and (self._beating is None or self._beating.done()):
