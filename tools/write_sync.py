@@ -94,7 +94,7 @@ from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winners, WinnersCheck
 from keepscore.domain.results.webhooks import Deliveries, Retried
-from keepscore.domain.results.back_test import RuleTest
+from keepscore.domain.results.back_testing import RuleTest
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.standings import (

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from keepscore.cli.options import BoardName, Config, Json, Url, cell, err, new_table, out, print_json, reach
 from keepscore.domain.nouns import counted
-from keepscore.domain.results.back_test import RuleTest
+from keepscore.domain.results.back_testing import RuleTest
 from keepscore.errors import InvalidField
 
 __all__ = ["app"]

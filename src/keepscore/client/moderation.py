@@ -9,7 +9,7 @@ from typing import Any
 from keepscore.client.calls import RequestKey, change, decoder, read, restricted_of, voids_of
 from keepscore.client.sending import Send
 from keepscore.domain.inputs import Number, Progress, no_progress
-from keepscore.domain.results.back_test import RuleTest
+from keepscore.domain.results.back_testing import RuleTest
 from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 

@@ -6,5 +6,5 @@ restated by the code that restates late events. So the write path knows nothing 
 May import lifecycle and all below it. Start with `moderation`, the namespace of the library; `voids` records and takes back decisions,
 `selection` finds the events that they are about, `effects` says what they change. `audit` shows who did what, and proves
 that nobody has changed that. `rules`, `anomalies` and `addresses`
-serve the write path; `review`, `evidence`, `appeals` and `back_test` the moderators.
+serve the write path; `review`, `evidence`, `appeals` and `back_testing` the moderators.
 """

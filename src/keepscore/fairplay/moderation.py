@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from keepscore.domain.inputs import Number, Progress, no_progress
-from keepscore.domain.results.back_test import RuleTest
+from keepscore.domain.results.back_testing import RuleTest
 from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 from keepscore.domain.values import check_player, check_reason
 from keepscore.errors import UnknownPlayer
 from keepscore.fairplay.addresses import Addresses
 from keepscore.fairplay.appeals import MAX_TEXT_BYTES, AppealRequest, Appeals
-from keepscore.fairplay.back_test import BackTests
+from keepscore.fairplay.back_testing import BackTests
 from keepscore.fairplay.corrections import CorrectionRequest
 from keepscore.fairplay.erasing import Erasing
 from keepscore.fairplay.exporting import export_player

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from keepscore.domain.inputs import Number, Progress, no_progress
-from keepscore.domain.results.back_test import RuleTest
+from keepscore.domain.results.back_testing import RuleTest
 from keepscore.domain.results.moderation import Erasure, Merge, PlayerDecision, PlayerExport, RestrictedPlayer, Void, VoidReport
 from keepscore.domain.results.review import Appeal, AppealPage, AppealState, QueueItem, QueuePage
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from keepscore.domain.results.back_test import RuleTest
+from keepscore.domain.results.back_testing import RuleTest
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoQuery, Request, Route
 from keepscore.service.routes.declarations import BOARD

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from keepscore.domain.back_test import Caught, tested
+from keepscore.domain.back_testing import Caught, tested
 from keepscore.domain.durations import time_of
 from keepscore.domain.inputs import Progress
-from keepscore.domain.results.back_test import CaughtScore, RuleTest
+from keepscore.domain.results.back_testing import CaughtScore, RuleTest
 from keepscore.domain.scoring import Event
 from keepscore.errors import InvalidField, RolledUp
 from keepscore.fairplay.effects import expected_changes
