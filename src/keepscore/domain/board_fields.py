@@ -207,9 +207,9 @@ RULE_FIELDS: dict[str, str] = {
     "builds": "patterns of the game's builds that may send scores, such as `['1.4.*']`; needs a play token",
     "max_score": "the highest score or amount that one submission may bring; unlike the board's own, it can be put in quarantine",
     "min_score": "the lowest one, for boards where low scores are better",
-    "anomalies": "what happens to scores that stand out: `flag`, `quarantine`, or a table with limits",
     "on_break": "what happens to a submission that breaks a rule: `refuse` it, or `quarantine` it until a moderator decides; or a table by "
     "rule, such as `{max_increase = 'quarantine'}`",
+    "anomalies": "what happens to scores that stand out: `flag`, `quarantine`, or a table with limits",
 }
 
 #: What each field of a rating means.

@@ -98,7 +98,7 @@ def as_of(service: Service, board: str) -> datetime:
 
 
 def plain(body: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if name not in ("stale", "as_of", "next_cursor")}
+    return {name: value for name, value in body.items() if name not in ("stale", "as_of", "next_cursor", "position")}
 
 
 def test_reads_come_from_the_checkpoint_and_say_so(away: tuple[Service, RedisServer]) -> None:
