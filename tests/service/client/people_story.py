@@ -88,3 +88,7 @@ async def _moderated(say: Say) -> None:
     await say("moderation.split", "guest-1", "not the same")
     await say("moderation.split", "guest-1", "not the same")
     await say("moderation.export", "ben")
+    for _ in range(2):
+        await say("moderation.erase", "cleo", "they asked for it", idempotency_key="erased")
+    await say("moderation.erase", "nobody-at-all", "they asked for it")
+    await say("moderation.erase", "cleo", "")

@@ -72,6 +72,8 @@ VARYING = {
     "certificate",
     "public_key",
     "kid",
+    "pseudonym",
+    "erase_id",
     "jwk",
     "pem",
     "created_at",
