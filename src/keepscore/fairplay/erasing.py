@@ -92,7 +92,7 @@ class Erasing:
 
     async def finish_all(self) -> list[str]:
         """Finish all erasures that were cut short; return their ids."""
-        found = [msgspec.json.decode(text, type=ErasureNote) for text in (await self._ledger.marks.erasures()).values()]
+        found = [msgspec.json.decode(text, type=ErasureNote) for text in (await self._ledger.marks.all_of("erasure")).values()]
         if not any(note.player for note in found):
             return []
         async with self._parts.claims.alone(DECISIONS):
@@ -203,10 +203,10 @@ class Erasing:
         for board in boards:
             if board not in again | rollups:
                 await ledger.erasure.tidy(board, who)
-        for name, sample in (await ledger.marks.histograms()).items():
+        for name, sample in (await ledger.marks.all_of("histogram")).items():
             if who.player.encode() in sample:
                 await ledger.marks.write(name, msgspec.msgpack.encode(who.renamed(msgspec.msgpack.decode(sample))))
-        for name, text in (await ledger.marks.job_statuses()).items():
+        for name, text in (await ledger.marks.all_of("keeper")).items():
             told = msgspec.json.decode(text)
             new = {field: who.within(value) if isinstance(value, str) else value for field, value in told.items()}
             if new != told:

@@ -295,7 +295,7 @@ class Voids:
 
     async def notes(self) -> list[VoidNote]:
         """Return all voids, the newest first. O(voids)."""
-        found = [_note("").decode(text) for text in (await self._ledger.marks.voids()).values()]
+        found = [_note("").decode(text) for text in (await self._ledger.marks.all_of("void")).values()]
         return sorted(found, key=lambda note: (note.at, note.void_id), reverse=True)
 
     async def report(self, void_id: str, cursor: str | None) -> VoidReport:

@@ -65,7 +65,7 @@ class Restrictions:
         version = await ledger.marks.get(RESTRICTIONS_VERSION)
         if version != self._version:
             self._by_player = {}
-            for text in (await ledger.marks.restrictions()).values():
+            for text in (await ledger.marks.all_of("restriction")).values():
                 self.take_up(_decode(text))
             self._version = version
 

@@ -106,6 +106,7 @@ def test_every_route_with_every_scope_on_own_and_foreign_boards(keyed: KeyedServ
 
 #: What is about one person is told to nobody without credentials, whoever may read the board.
 PERSONAL = {"/v1/boards/{board}/friends/{player_id}", "/v1/boards/{board}/view", "/v1/boards/{board}/groups/{group_id}"}
+PERSONAL |= {f"/v1/boards/{{board}}/players/{{player_id}}/{what}" for what in ("needs", "why")}
 
 
 def test_every_route_without_credentials(keyed: KeyedService, routes: list[dict[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ __all__ = [
     "SECRET",
     "SERVICE_URL",
     "Mark",
+    "MarkKind",
     "MarkStore",
     "archived_ids",
     "board_home",
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+#: Kinds of marks of which there are many, by the beginning of their names.
+MarkKind = Literal["void", "restriction", "erasure", "keeper", "histogram"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,25 +196,9 @@ class MarkStore(ABC):
             found.setdefault(int(board), {})[window] = _ids(ids)
         return found
 
-    async def voids(self) -> dict[str, bytes]:
-        """Return all voids (`void_note`), by their names. O(voids)."""
-        return await self.read_all(f"{_VOID}:")
-
-    async def restrictions(self) -> dict[str, bytes]:
-        """Return all restrictions (`restriction_note`), by their names. O(restrictions)."""
-        return await self.read_all(f"{_RESTRICTION}:")
-
-    async def erasures(self) -> dict[str, bytes]:
-        """Return all erasures (`erasure_note`), by their names. O(erasures)."""
-        return await self.read_all(f"{_ERASURE}:")
-
-    async def job_statuses(self) -> dict[str, bytes]:
-        """Return what became of the keeper's jobs (`job_status`), by their names."""
-        return await self.read_all(f"{_KEEPER}:")
-
-    async def histograms(self) -> dict[str, bytes]:
-        """Return the samples of partial rankings (`histogram`), by their names."""
-        return await self.read_all(f"{_HISTOGRAM}:")
+    async def all_of(self, kind: MarkKind) -> dict[str, bytes]:
+        """Return all marks of a kind, by their names. O(those)."""
+        return await self.read_all(f"{kind}:")
 
     async def decisions(self) -> dict[str, bytes]:
         """Return all that is kept of voids and restrictions, by names. O(voids and restrictions)."""
