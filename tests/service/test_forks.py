@@ -71,7 +71,8 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture
 def postgres(redis_url: str) -> tuple[str, str]:
     """An empty PostgreSQL and Redis, for several processes."""
-    ledger = shared_postgres().new_database()
+    # Without TLS: where another thread is preparing it at the moment of a fork, OpenSSL's own lock stays locked in the child for ever.
+    ledger = f"{shared_postgres().new_database()}?sslmode=disable"
     with Leaderboards.open(ledger, redis_url) as lb:
         for info in lb.admin.boards():
             lb.admin.delete_board(info.board.name)
