@@ -26,6 +26,9 @@ export async function call(method, path, body, { shown = method !== "GET" } = {}
 
 export const read = (path) => call("GET", path);
 
+/** The address of a board. */
+export const board = (name) => `/v1/boards/${encodeURIComponent(name)}`;
+
 function showCall(method, path, text) {
   const json = text === undefined ? "" : ` \\\n  --json '${text.replaceAll("'", "'\\''")}'`;
   last = `curl -X ${method} '${location.origin}${path}' \\\n  -H "Authorization: Bearer $KEEPSCORE_KEY"${json}`;

@@ -1,9 +1,7 @@
 // Players, the quarantine queue with its evidence, and appeals.
 
-import { askReason, button, call, form, moment, read, table } from "./console-api.js";
+import { askReason, board, button, call, form, moment, read, table } from "./console-api.js";
 import { make } from "./dom.js";
-
-const board = (name) => `/v1/boards/${encodeURIComponent(name)}`;
 
 // -- players ------------------------------------------------------------------------------------------------------------
 
@@ -14,7 +12,7 @@ export async function playersSection(address, again) {
   });
   if (!player) return { content: [find, ...(await restricted(again))] };
   const at = `${board(name)}/players/${encodeURIComponent(player)}`;
-  const [place, why] = await Promise.all([placeOf(at), read(`${at}/why?limit=50`)]);
+  const [place, why] = await Promise.all([placeOf(name, player), read(`${at}/why?limit=50`)]);
   const rank = place ? `#${place.rank.toLocaleString("en")} of ${place.total_players.toLocaleString("en")} with ${place.score}` : "not ranked now";
   const rows = why.events.map((event) => [moment(event.at), event.kind, String(event.amount), event.game_id ?? "", event.event_id, event.counts ? make("span", "good", "counts") : `no: ${event.reason}`]);
   return {
@@ -30,9 +28,8 @@ export async function playersSection(address, again) {
 }
 
 /** Where a player stands; null: nowhere, without an error in the browser's own console. */
-async function placeOf(at) {
-  const [name, player] = [at.split("/")[3], at.split("/")[5]];
-  const { standings, total_players: total } = await call("POST", `/v1/boards/${name}/players/lookup`, { player_ids: [decodeURIComponent(player)] }, { shown: false });
+async function placeOf(name, player) {
+  const { standings, total_players: total } = await call("POST", `${board(name)}/players/lookup`, { player_ids: [player] }, { shown: false });
   return standings.length ? { ...standings[0], total_players: total } : null;
 }
 

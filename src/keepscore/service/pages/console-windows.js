@@ -1,9 +1,7 @@
 // Windows with their archives, and prizes: who wins, who waits, and what is paid.
 
-import { askReason, button, call, form, moment, read, table } from "./console-api.js";
+import { askReason, board, button, call, form, moment, read, table } from "./console-api.js";
 import { make } from "./dom.js";
-
-const board = (name) => `/v1/boards/${encodeURIComponent(name)}`;
 
 export async function windowsSection(name, again) {
   const { boards } = await read("/v1/boards");
