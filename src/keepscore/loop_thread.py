@@ -1,13 +1,15 @@
 """The event loop behind methods that block: in a thread of its own, which the first call starts.
 
 The thread is a daemon, so that a program ends when its own threads do. What is still open then is closed by `atexit`. A forked child has no
-such thread: it starts its own, and lets go of the sockets that it shares with its parent.
+such thread: it starts its own, and lets go of the sockets that it shares with its parent. While the process forks, the thread rests between
+two steps of the loop, where it holds no lock that the child would find locked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import logging
 import os
 import selectors
@@ -17,7 +19,7 @@ from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
 from keepscore.errors import NotUsable
-from keepscore.forks import keep_forever, tell_when_forked
+from keepscore.forks import keep_forever, rest_during_forks, tell_when_forked
 from keepscore.leaderboards import Leaderboards
 from keepscore.lifetime import CLOSED
 
@@ -25,6 +27,8 @@ __all__ = ["LoopThread"]
 
 #: Seconds that closing may take when the program ends.
 EXIT_SECONDS = 5.0
+#: Seconds that a fork waits at most until the thread rests, and that the thread rests at most.
+REST_SECONDS = 2.0
 
 WITHIN = (
     "a method that blocks was called from within the leaderboards' own thread, by a clock or a progress function: it would wait forever"
@@ -121,8 +125,10 @@ class _Running:
         self.loop = asyncio.SelectorEventLoop(self._selector)
         self.closing = threading.Lock()
         self._stopped = asyncio.Event()
+        self._go_on = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="keepscore", daemon=True)
         self._thread.start()
+        rest_during_forks(self)
 
     def _serve(self) -> None:
         # Cancels what is left at the end, so that nobody waits for it.
@@ -144,6 +150,19 @@ class _Running:
         self.loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join(seconds)
 
+    def rest(self) -> None:
+        """Bring the thread to rest before a fork, unless it is the one that forks. A thread that is busy for too long is not waited for."""
+        resting, self._go_on = threading.Event(), threading.Event()
+        if threading.current_thread() is not self._thread:
+            # A loop that has just been closed runs nothing any more.
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(_rest, resting, self._go_on)
+                resting.wait(REST_SECONDS)
+
+    def resume(self) -> None:
+        """Let the thread go on."""
+        self._go_on.set()
+
     def leave(self) -> None:
         """Let go of everything, in a forked child, in a way that the parent does not notice.
 
@@ -156,6 +175,11 @@ class _Running:
             os.close(key.fd)
         if isinstance(self._selector, getattr(selectors, "EpollSelector", ())):
             os.close(self._selector.fileno())
+
+
+def _rest(resting: threading.Event, go_on: threading.Event) -> None:
+    resting.set()
+    go_on.wait(REST_SECONDS)
 
 
 #: Those that have a thread.

@@ -71,8 +71,7 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture
 def postgres(redis_url: str) -> tuple[str, str]:
     """An empty PostgreSQL and Redis, for several processes."""
-    # Without TLS: where another thread is preparing it at the moment of a fork, OpenSSL's own lock stays locked in the child for ever.
-    ledger = f"{shared_postgres().new_database()}?sslmode=disable"
+    ledger = shared_postgres().new_database()
     with Leaderboards.open(ledger, redis_url) as lb:
         for info in lb.admin.boards():
             lb.admin.delete_board(info.board.name)
@@ -204,6 +203,31 @@ print(told, *counts)
     right, *counts = line.split()
     assert right == "{'True'}"
     assert totals(*postgres) == {"p0": int(counts[0]), "p1": int(counts[1]), "child": 4}
+
+
+def test_a_fork_finds_no_lock_locked_by_the_leaderboards_own_thread(tmp_path: Path) -> None:
+    """The clock is called in that thread, and stands for all that takes a lock there, such as OpenSSL."""
+    code = """
+lock, stop = threading.Lock(), threading.Event()
+
+def clock():
+    with lock:
+        time.sleep(0.005)
+    return time.time_ns() // 1_000_000
+
+lb = sync.Leaderboards.open(LEDGER, boards=BOARDS, clock=clock)
+
+def play():
+    while not stop.is_set():
+        lb.increment("b", "p", 1)
+
+thread = threading.Thread(target=play)
+thread.start()
+print({child(lambda: lock.acquire(timeout=1)) for _ in range(20)})
+stop.set()
+thread.join()
+"""
+    assert run(code, f"sqlite:///{tmp_path}/scores.db") == ["{'True'}"]
 
 
 def test_a_closed_parent_and_a_context_manager_leave_a_closed_child(tmp_path: Path) -> None:
