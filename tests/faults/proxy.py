@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from tests.support.redis_servers import free_port
+from tests.support.ports import free_port
 
 #: Seconds until the proxy's thread must have done what it is told.
 PATIENCE = 10

@@ -5,12 +5,13 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
+
+from tests.support.ports import free_port
 
 CONFIG = """
 [server]
@@ -36,12 +37,6 @@ operator = "sum"
 ties = "last"
 rank = "dense"
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Service:

@@ -10,7 +10,6 @@ import os
 import pty
 import re
 import select
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,8 @@ from typing import Any
 
 import httpx
 
+from tests.support.ports import free_port
+
 #: The installed command.
 KEEPSCORE = str(Path(sys.executable).parent / "keepscore")
 #: What says that a body is JSON, for those who write the body themselves.
@@ -28,14 +29,6 @@ JSON = {"content-type": "application/json"}
 PROGRAM = [sys.executable, "-c", "import sys; sys.argv[0] = 'keepscore'; from keepscore.cli import main; main()"]
 #: Seconds until a service must be ready, and until a command must be done.
 PATIENCE = 60
-
-
-def free_port() -> int:
-    """A port on which nobody listens now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def environment(**variables: str) -> dict[str, str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running import Service, free_port, run
+from tests.service.running import Service, run
+from tests.support.ports import free_port
 
 
 def refusal(directory: Path, *flags: str, config: str | None = None, **variables: str) -> str:

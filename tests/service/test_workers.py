@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from tests.service.redis_places import on, open_redis, until, verified
-from tests.service.running import Service, free_port, run
+from tests.service.running import Service, run
+from tests.support.ports import free_port
 from tests.support.redis_load import Load, call
 
 WORKERS = 3

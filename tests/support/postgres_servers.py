@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.support.redis_servers import free_port
+from tests.support.ports import free_port
 
 #: Seconds that a server may take to come up or to end.
 PATIENCE = 30

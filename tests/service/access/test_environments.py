@@ -11,6 +11,7 @@ import pytest
 from tests.service.access_rig import bearer, created, eventually, problem
 from tests.service.cli.test_manners import completed
 from tests.service.running import Service, run
+from tests.support.ports import free_port
 from tests.support.postgres_servers import shared_postgres
 from tests.support.redis_servers import single
 
@@ -37,8 +38,6 @@ def _check_apart(directory: Path, config: str, ledger: str | None) -> None:
     live_key = live.client.post("/v1/keys", json={"name": "live", "scope": "admin"}).json()["key"]
     test = Service.__new__(Service)
     test.__dict__.update(live.__dict__)
-    from tests.service.running import free_port
-
     test.port, test.log = free_port(), directory / "test.log"
     test.url, test._flags = f"http://127.0.0.1:{test.port}", ("--environment", "test")
     test.start()

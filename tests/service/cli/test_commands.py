@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.running import KEEPSCORE, Service, free_port, run
+from tests.service.running import KEEPSCORE, Service, run
+from tests.support.ports import free_port
 
 COMMANDS = [
     [],

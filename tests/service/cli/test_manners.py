@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running import PROGRAM, Service, environment, free_port, on_terminal, run, taken
+from tests.service.running import PROGRAM, Service, environment, on_terminal, run, taken
+from tests.support.ports import free_port
 
 LONG = "a-player-whose-id-is-much-longer-than-any-terminal-is-wide-" + "x" * 60
 

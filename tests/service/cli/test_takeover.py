@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.service.redis_places import on, until
-from tests.service.running import Service, free_port, run
+from tests.service.running import Service, run
+from tests.support.ports import free_port
 from tests.support.redis_servers import RedisServer, single
 
 KEY = "leaderboard:global"

@@ -15,8 +15,9 @@ import pytest
 from keepscore.client import Client, SyncClient
 from keepscore.domain.results.standings import Receipt
 from keepscore.errors import AnswerLost, KeepscoreError, ServiceError, ServiceUnreachable
-from tests.service.running import Service, free_port
+from tests.service.running import Service
 from tests.service.scripted import Scripted, Step, answer, cut, cut_after, drip, handed_on, hang, raw
+from tests.support.ports import free_port
 
 RECEIPT = msgspec.json.encode(Receipt("b", "p", 5, True, 1, None, 0, 100.0, 1, {}))
 GOOD = answer(200, RECEIPT, content_type="application/json")

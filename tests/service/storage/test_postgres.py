@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from tests.service.redis_places import on, until, verified
-from tests.service.running import Service, free_port, refused, run, taken
+from tests.service.running import Service, refused, run, taken
+from tests.support.ports import free_port
 from tests.support.postgres_servers import PostgresServer, shared_postgres
 from tests.support.redis_servers import single
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running import free_port, run
+from tests.service.running import run
+from tests.support.ports import free_port
 from tests.support.postgres_servers import shared_postgres
 
 #: No part of these may be told.

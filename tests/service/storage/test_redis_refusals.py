@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.service.redis_places import PASSWORD, locked_redis, on, open_redis, shared_cluster, shared_sentinels
-from tests.service.running import KEEPSCORE, Service, environment, free_port, refused, run, taken
+from tests.service.running import KEEPSCORE, Service, environment, refused, run, taken
+from tests.support.ports import free_port
 from tests.support.redis_servers import replicated, single
 
 #: Passwords of these tests, no part of which may be told.

@@ -8,7 +8,7 @@ from keepscore.access.rate_limits import LimitRates, RateLimits
 from keepscore.access.rates import Rate
 from keepscore.connect import limit_counts_for
 from keepscore.errors import RateLimited
-from tests.service.running import free_port
+from tests.support.ports import free_port
 
 RATES = LimitRates({"key": Rate(100, 3600), "player": None, "board": Rate(5, 3600)}, {"light": 1})
 

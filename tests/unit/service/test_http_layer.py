@@ -18,7 +18,7 @@ from keepscore.service.http.layer import Answer, App, NoBody, Request, Route, St
 from keepscore.service.http.sockets import WebSocket
 from keepscore.service.http.table import COSTS, SCOPES
 from keepscore.service.serve import make_server
-from tests.service.running import free_port
+from tests.support.ports import free_port
 
 
 async def hello(request: Request[Any, Any]) -> Answer:
