@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 
+from keepscore.domain.profiles import Card
 from keepscore.domain.scoring import Event
 from keepscore.domain.verdicts import RESTATING, VERDICTS
 from keepscore.errors import EngineUnavailable, LedgerUnavailable
@@ -42,7 +43,9 @@ class Following:
     def __init__(self, stores: Stores, cards: Cards) -> None:
         self._catalog, self._ledger, self._engine, self._clock = stores
         self._cards = cards
-        #: The events of players, as far as the group that is being planned needs them; the values that its submissions have named.
+        #: The cards of the players of the group that is being planned: meanwhile, somebody may make the process forget them.
+        self._group: dict[str, Card] = {}
+        #: The events of these players, as far as the group needs them; the values that its submissions have named.
         self._pasts: dict[_Who, list[Event]] = {}
         self._named: dict[_Who, dict[str, str]] = {}
 
@@ -50,7 +53,7 @@ class Following:
 
     async def prepare(self, submissions: Sequence[Submission]) -> None:
         """Learn what the values of these depend on, as far as that is possible."""
-        self._pasts, self._named = {}, {}
+        self._group, self._pasts, self._named = {}, {}, {}
         wanted: dict[LiveBoard, dict[str, None]] = {}
         everyone = [side for submission in submissions for side in submission.sides]
         for submission in everyone:
@@ -58,7 +61,7 @@ class Following:
                 if self._is_past(live, submission) or (live is submission.live and self._sticks(live, submission)):
                     wanted.setdefault(live, {})[submission.player] = None
         try:
-            await self._cards.learn_of(submission.player for submission in everyone)
+            self._group = await self._cards.learn_of(submission.player for submission in everyone)
             for live, players in wanted.items():
                 everybody = list(players)
                 for first in range(0, len(everybody), CHUNK_PLAYERS):
@@ -80,7 +83,7 @@ class Following:
         following = [board for board in self._boards(submission) if board.is_following]
         traits: Mapping[str, object] | None = None
         if following:
-            card = self._cards.remembered(player)
+            card = self._cards.remembered(player) or self._group.get(player)
             if card is None:
                 raise _unknown(player)
             traits = card.traits
@@ -154,12 +157,10 @@ class Following:
 
     async def _move(self, live: LiveBoard, players: list[str], writer: Writer, is_sure: bool) -> None:
         now = self._clock()
-        await self._cards.learn_of(players)
+        cards = await self._cards.learn_of(players)
         moves = []
         for player, past in (await pasts_of(self._ledger, live, players)).items() if players else ():
-            card, values = self._cards.remembered(player), _values(past.events)
-            if card is None:
-                raise _unknown(player)
+            card, values = cards[player], _values(past.events)
             places = _places(live, values or [{}], card.traits)
             if not values or places[0] != values[0] or (not is_sure and _differs(live, past.events, now)):
                 moves.append(move(live, player, now, now, places))

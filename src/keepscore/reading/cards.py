@@ -113,14 +113,18 @@ class Cards:
         for player in players:
             self._cards.pop(player)
 
-    async def learn_of(self, players: Iterable[str]) -> None:
-        """Learn the cards of players, as the ledger has them now."""
-        missing = [player for player in dict.fromkeys(players) if self.known(player) is None]
+    async def learn_of(self, players: Iterable[str]) -> dict[str, Card]:
+        """Return the cards of players, those that are not remembered as the ledger has them now."""
+        known = {player: self.known(player) for player in players}
+        cards = {player: card for player, card in known.items() if card is not None}
+        missing = [player for player, card in known.items() if card is None]
         for first in range(0, len(missing), CHUNK_PLAYERS):
             some = missing[first : first + CHUNK_PLAYERS]
             found = {record.player: record for record in await self._ledger.players.find(some)}
             for player in some:
-                self._remember(player, card_of(profile_in(found[player])) if player in found else NO_CARD)
+                cards[player] = card_of(profile_in(found[player])) if player in found else NO_CARD
+                self._remember(player, cards[player])
+        return cards
 
     async def _fetch(self, players: list[str]) -> None:
         """Ask the ledger for cards, together with all who ask meanwhile."""

@@ -318,3 +318,20 @@ async def test_each_player_of_a_match_counts_in_their_own_segments(place):
         for named, players in {"country:BR": ["bo"], "country:DE": [], "country:BR,level:50": ["bo"], "level:10": ["ada"]}.items():
             assert [one.player_id for one in (await lb.top("duels", segment=named)).standings] == players, named
         assert await differences(lb) == []
+
+
+async def test_a_card_that_is_forgotten_while_its_group_is_planned_is_no_reason_to_refuse(place):
+    async with leaderboards(*place, [BOARDS[0]], Clock(NOON), "manual") as lb:
+        await lb.players.put("ann", {"country": "BR"})
+        cards = lb.runtime.cards
+        learn_of = cards.learn_of
+
+        async def learned_and_forgotten(players):
+            found = await learn_of(players)
+            # As another process has changed the profile.
+            cards.forget(["ann"])
+            return found
+
+        cards.learn_of = learned_and_forgotten
+        await lb.increment("sum", "ann", 1)
+        assert [s.player_id for s in (await lb.top("sum", segment="country:BR")).standings] == ["ann"]
