@@ -53,16 +53,19 @@ class Card(NamedTuple):
     visibility: Visibility = "public"
     #: What segments can come from: region, country, level, team and attributes, by name.
     traits: Mapping[str, object] = MappingProxyType({})
+    #: How often the profile has changed.
+    version: int = 0
 
 
 #: The card of a player of whom nothing is known.
 NO_CARD = Card()
 
 
-def card_of(profile: Mapping[str, Any]) -> Card:
-    """Return what lists show of a player with this profile."""
+def card_of(profile: Mapping[str, Any], version: int) -> Card:
+    """Return what lists show of a player with this profile, which has changed so often."""
     traits = {**profile.get("attributes", {}), **{name: profile[name] for name in TRAITS if name in profile}}
-    return Card(profile.get("name"), profile.get("avatar_url"), cast("Visibility", profile.get("visibility", "public")), traits)
+    visibility = cast("Visibility", profile.get("visibility", "public"))
+    return Card(profile.get("name"), profile.get("avatar_url"), visibility, traits, version)
 
 
 def check_profile(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -134,7 +134,7 @@ class Erasing:
         accounts = [one.into for one in await self._restrictions() if one.player == player and one.into is not None]
         pseudonym = Renaming.made(self._secret, player, life).pseudonym
         note = ErasureNote(f"e_{secrets.token_hex(8)}", pseudonym, now, life, player=player, accounts=accounts)
-        note.had_profile = bool(await ledger.players.find([player]))
+        note.had_profile = any(record.is_known for record in await ledger.players.find([player]))
         note.friends = len(await ledger.friends.of(player, True))
         note.groups = len(await ledger.groups.of(player))
         await ledger.audit.note("erase", "", {"erase": note.erase_id, "pseudonym": pseudonym}, now, reason)

@@ -30,6 +30,9 @@ CHUNK_PLAYERS = 500
 #: Values of before that a move looks after, the latest.
 MAX_PLACES = 100
 
+#: How often players are moved whose profiles keep changing.
+MAX_TRIES = 20
+
 #: Milliseconds within which events of hosts that do not know of each other's changes may be mixed.
 RECENT_MS = 60_000
 
@@ -74,9 +77,16 @@ class Following:
     def fill(self, submission: Submission) -> None:
         """Let a submission count in the slices in which its player is, or raise the error that says why that is not known."""
         if submission.kind == "move":
+            card = self._cards.remembered(submission.player) or self._group.get(submission.player)
+            if card is not None and submission.profile_version not in (None, card.version):
+                raise _unknown(submission.player)
             return
         for side in submission.sides:
             self._fill(side)
+
+    def forget(self, players: Iterable[str]) -> None:
+        """Forget the cards of these players: their profiles have changed since they were prepared."""
+        self._cards.forget(players)
 
     def _fill(self, submission: Submission) -> None:
         live, player = submission.live, submission.player
@@ -86,7 +96,7 @@ class Following:
             card = self._cards.remembered(player) or self._group.get(player)
             if card is None:
                 raise _unknown(player)
-            traits = card.traits
+            traits, submission.profile_version = card.traits, card.version
         if submission.kind not in VERDICTS:
             segments = self._stuck(live, submission) if live.is_sticky else submission.segments
             submission.follow(segments if traits is None or not live.is_following else live.board.slicing.filled(segments, traits), traits)
@@ -156,18 +166,30 @@ class Following:
         return [player for player, *places in zip(players, *found, strict=True) if any(place is not None for place in places)]
 
     async def _move(self, live: LiveBoard, players: list[str], writer: Writer, is_sure: bool) -> None:
+        """Move players on a board, again where a profile has changed meanwhile."""
+        for _ in range(MAX_TRIES):
+            if not players:
+                return
+            players = await self._try_to_move(live, players, writer, is_sure)
+        raise _unknown(players[0])
+
+    async def _try_to_move(self, live: LiveBoard, players: list[str], writer: Writer, is_sure: bool) -> list[str]:
+        """Move players on a board; return those whose profiles have changed meanwhile."""
         now = self._clock()
         cards = await self._cards.learn_of(players)
         moves = []
-        for player, past in (await pasts_of(self._ledger, live, players)).items() if players else ():
+        for player, past in (await pasts_of(self._ledger, live, players)).items():
             card, values = cards[player], _values(past.events)
             places = _places(live, values or [{}], card.traits)
             if not values or places[0] != values[0] or (not is_sure and _differs(live, past.events, now)):
                 moves.append(move(live, player, now, now, places))
-        if moves:
-            # With a claim, as only the ledger can take it.
-            claim = Claim(SUBMISSION, str(live.id), f"move:{secrets.token_hex(16)}", b"move")
-            await writer.submit(PendingRequest(list(enumerate(moves)), [], claim, False, True, writer.answer(), patient=False))
+                moves[-1].profile_version = card.version
+        if not moves:
+            return []
+        # With a claim, as only the ledger can take it.
+        claim = Claim(SUBMISSION, str(live.id), f"move:{secrets.token_hex(16)}", b"move")
+        done = await writer.submit(PendingRequest(list(enumerate(moves)), [], claim, False, True, writer.answer(), patient=False))
+        return [moves[refused.index].player for refused in done.rejected if refused.type == LedgerUnavailable.type]
 
 
 def _differs(live: LiveBoard, events: Iterable[Event], now: int) -> bool:

@@ -31,6 +31,8 @@ class FollowProfiles(Job):
         found = await players.unsettled(now - SETTLED_MS, MAX_PLAYERS)
         if not found:
             return ""
+        # Where one process has the ledger for itself, what it planned before a change may be on its way yet.
+        await self.parts.writer.flush()
         await self._following.move([player for player, _ in found], self.parts.writer, is_sure=False)
         await players.settle(found)
         return f"looked after {counted(len(found), 'changed profile')}"

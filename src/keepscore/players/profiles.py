@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from keepscore.domain.profiles import NO_CARD, Card, card_of, changed_profile, check_profile
+from keepscore.domain.profiles import Card, card_of, changed_profile, check_profile
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.standings import Rejection
 from keepscore.domain.values import check_player
@@ -95,8 +95,14 @@ class Players:
 
         async def work(keep: Keep) -> DeletedProfile:
             deleted = DeletedProfile(player_id)
-            await self._ledger.players.change([player_id], lambda _: ([PlayerRecord(player_id, None)], keep(deleted)), self._clock())
-            await self._show({player_id: NO_CARD})
+            cards: dict[str, Card] = {}
+
+            def change(known: Mapping[str, PlayerRecord]) -> tuple[list[PlayerRecord], Effect | None]:
+                cards[player_id] = card_of({}, _next_version(known, player_id))
+                return [PlayerRecord(player_id, None)], keep(deleted)
+
+            await self._ledger.players.change([player_id], change, self._clock())
+            await self._show(cards)
             return deleted
 
         return await self._once(claim_on("player", player_id, idempotency_key, ["delete"]), DeletedProfile, work)
@@ -133,7 +139,7 @@ class Players:
                         refused.append(Rejection(index, exc.type, exc.detail))
                 refused.sort(key=lambda one: one.index)
                 answer.accepted, answer.rejected = len(profiles) - len(refused), refused
-                cards.update({player: card_of(profile) for player, profile in changed.items()})
+                cards.update({player: card_of(profile, _next_version(known, player)) for player, profile in changed.items()})
                 return [_record(player, profile) for player, profile in changed.items()], keep(answer)
 
             await self._ledger.players.change([player for _, player, _ in good], change, self._clock())
@@ -147,17 +153,17 @@ class Players:
         given = check_profile(fields)
 
         async def work(keep: Keep) -> Profile:
-            made: list[dict[str, Any]] = []
+            made: list[tuple[dict[str, Any], int]] = []
 
             def change(known: Mapping[str, PlayerRecord]) -> tuple[list[PlayerRecord], Effect | None]:
                 before = {} if is_whole or player not in known else profile_in(known[player])
                 profile = changed_profile(before, given)
-                made.append(profile)
+                made.append((profile, _next_version(known, player)))
                 return [_record(player, profile)], keep(_shown(player, profile))
 
             await self._ledger.players.change([player], change, self._clock())
-            await self._show({player: card_of(made[-1])})
-            return _shown(player, made[-1])
+            await self._show({player: card_of(*made[-1])})
+            return _shown(player, made[-1][0])
 
         return await self._once(claim_on("player", player, *key), Profile, work)
 
@@ -172,6 +178,10 @@ class Players:
             # Another process may have done it.
             await self._cards.learn()
         return answer
+
+
+def _next_version(known: Mapping[str, PlayerRecord], player: str) -> int:
+    return known[player].version + 1 if player in known else 1
 
 
 def _record(player: str, profile: Mapping[str, Any]) -> PlayerRecord:

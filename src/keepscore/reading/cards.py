@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from sys import getsizeof
 
 import msgspec
@@ -41,6 +42,10 @@ def profile_in(record: PlayerRecord) -> dict[str, object]:
     """Return the fields of a profile as the ledger has it."""
     fields: dict[str, object] = {} if record.profile is None else msgspec.json.decode(record.profile)
     return fields if record.name is None else {"name": record.name, **fields}
+
+
+def _card(record: PlayerRecord | None) -> Card:
+    return NO_CARD if record is None else card_of(profile_in(record), record.version)
 
 
 class Cards:
@@ -110,6 +115,7 @@ class Cards:
 
     def forget(self, players: Iterable[str]) -> None:
         """Forget cards: the ledger may have others."""
+        self._has_some = True
         for player in players:
             self._cards.pop(player)
 
@@ -122,7 +128,9 @@ class Cards:
             some = missing[first : first + CHUNK_PLAYERS]
             found = {record.player: record for record in await self._ledger.players.find(some)}
             for player in some:
-                cards[player] = card_of(profile_in(found[player])) if player in found else NO_CARD
+                card = _card(found.get(player))
+                # It may have been changed here while the ledger was asked.
+                cards[player] = max(card, self.remembered(player) or card, key=attrgetter("version"))
                 self._remember(player, cards[player])
         return cards
 
@@ -154,8 +162,7 @@ class Cards:
                 return
             for player in some:
                 if player not in self._changed:
-                    record = found.get(player)
-                    self._remember(player, NO_CARD if record is None else card_of(profile_in(record)))
+                    self._remember(player, _card(found.get(player)))
 
     def _remember(self, player: str, card: Card) -> None:
         self.has_secrets = self.has_secrets or card.visibility != "public"

@@ -65,7 +65,7 @@ class Labels:
         found = []
         for standing in standings:
             player = standing.player_id
-            name, avatar_url, visibility, _ = card(player)
+            name, avatar_url, visibility = card(player)[:3]
             if player not in secrets or player in friends:
                 standing.name = name
                 if avatar_url is not None:

@@ -66,6 +66,9 @@ class SegmentSource(Protocol):
     def fill(self, submission: Submission) -> None:
         """Let a submission count in the slices in which its player is, or raise the error that says why that is not known."""
 
+    def forget(self, players: Iterable[str]) -> None:
+        """Forget what the values of these players depend on: it has changed since they were prepared."""
+
 
 class SubmissionRules(Protocol):
     """Knows the rules of boards. It is asked only about submissions to boards that have some."""

@@ -7,7 +7,8 @@ from contextlib import suppress
 
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerReplaced, LedgerUnavailable
 from keepscore.projection.live_boards import LiveBoard
-from keepscore.storage.ledgers.claims import DuplicateKeys
+from keepscore.storage.ledgers.claims import AppendRefused, DuplicateKeys
+from keepscore.storage.ledgers.players import StaleProfiles
 from keepscore.storage.pace import Turns
 from keepscore.telemetry.counters import SPOOLED_EVENTS
 from keepscore.writing.engine_checks import EngineChecks
@@ -104,6 +105,8 @@ class Recorder:
                             await self._receipts.replay(request, request.claim, duplicates.answered[request.claim])
                     requests = [request for request in requests if request.claim not in duplicates.answered]
                     refuse_used(requests, duplicates.answered)
+                except StaleProfiles as stale:
+                    self._segments.forget(stale.players)
                 else:
                     return Group(requests, plans, held, seq)
         except _OutcomeUnknown as exc:
@@ -211,9 +214,11 @@ class Recorder:
         queued = [queued_by(plan) for plan in plans.values() if plan.submission.suspicion is not None]
         if queued:
             records |= held_answers(requests, plans)
+        profiles = _profiles_of(plans.values()) if self._is_elsewhere else None
         try:
-            seq = await self._ledger.events.append(events, claims, answers | records if records else answers, queued)
-        except DuplicateKeys:
+            more = () if not profiles else (profiles,)
+            seq = await self._ledger.events.append(events, claims, answers | records if records else answers, queued, *more)
+        except AppendRefused:
             raise
         except LedgerUnavailable as exc:
             if exc.nothing_recorded:
@@ -245,3 +250,13 @@ class Recorder:
             except EngineUnavailable:
                 # The ledger is asked then.
                 self._behind.add(live, self._clock())
+
+
+def _profiles_of(plans: Iterable[Plan]) -> dict[str, int]:
+    """Return the versions of the profiles that plans depend on, the earlier one where one changed between two of them."""
+    found: dict[str, int] = {}
+    for plan in plans:
+        for side in plan.submission.sides:
+            if side.profile_version is not None:
+                found[side.player] = min(side.profile_version, found.get(side.player, side.profile_version))
+    return found

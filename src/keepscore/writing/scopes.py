@@ -68,6 +68,8 @@ class Submission(msgspec.Struct, eq=False):
     #: What the player's profile says, where segments come from it; of one that is late, the values of now and before, by board.
     traits: Mapping[str, object] | None = None
     places: dict[int, list[dict[str, str]]] | None = None
+    #: The version of that profile; None: none matters.
+    profile_version: int | None = None
     #: Of a match, what it is for each player.
     by_player: dict[str, Submission] | None = None
     #: Where it counts on its own board; None: in all rankings of its time.

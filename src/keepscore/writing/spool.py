@@ -28,7 +28,7 @@ class Spool:
     """The spool of the engine, and whether this process writes to it."""
 
     def __init__(self, stores: Stores, identity: WriterIdentity, watch: LedgerWatch) -> None:
-        self._catalog, self._ledger, self._engine, _ = stores
+        self._catalog, self._ledger, self._engine, self._clock = stores
         self._identity = identity
         self._watch = watch
         #: Whether this process spools; then the error that says why.
@@ -85,6 +85,9 @@ class Spool:
             runs = [list(run) for _, run in groupby(ordered, key=attrgetter("writer"))] or [events]
             for run in runs:
                 seq = await self._ledger.events.restore(run)
+            if live.is_following:
+                # Others may have changed profiles since these were planned.
+                await self._ledger.players.unsettle(sorted({event.player for event in events}), self._clock())
             # Others may have recorded something meanwhile that was applied later and counts before these, or the other way round.
             needs_restate = {(ranking, event.player) for event in ordered for ranking in live.rankings_of(event)}
             await spool.drop(live.id, [name for name, _ in entries], needs_restate, seq)

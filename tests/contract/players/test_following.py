@@ -335,3 +335,38 @@ async def test_a_card_that_is_forgotten_while_its_group_is_planned_is_no_reason_
         cards.learn_of = learned_and_forgotten
         await lb.increment("sum", "ann", 1)
         assert [s.player_id for s in (await lb.top("sum", segment="country:BR")).standings] == ["ann"]
+
+
+@pytest.mark.parametrize("ledger", ["sqlite", "postgres"])
+@pytest.mark.parametrize("what", ["a score", "a move"])
+async def test_a_host_that_slept_records_nothing_with_a_profile_of_before(tmp_path, ledger, what):
+    places = f"sqlite:///{tmp_path / 'scores.db'}" if ledger == "sqlite" else shared_postgres().new_database(), own_redis()
+    clock = Clock(NOON)
+    async with leaderboards(*places, [BOARDS[0]], clock, "manual") as here, leaderboards(*places, [BOARDS[0]], clock, "manual") as there:
+        await here.players.put("ann", {"country": "BR"})
+        await there.increment("sum", "ann", 1)
+        sleepy, naps = there.runtime.ledger.events, []
+        append = sleepy.append
+
+        async def append_after_a_nap(*args):
+            if not naps:
+                naps.append(clock.now)
+                await here.players.put("ann", {"country": "DE"})
+                clock.now += HOUR
+                await here.admin.run_keeper()
+            return await append(*args)
+
+        sleepy.append = append_after_a_nap
+        if what == "a score":
+            await there.increment("sum", "ann", 2)
+        else:
+            await there.players.put("ann", {"country": "JP"})
+        assert naps
+        country = (await here.players.profile("ann")).country
+        assert country == "DE"
+        score = 3 if what == "a score" else 1
+        for _ in range(2):
+            shown = {one: [int(s.score) for s in (await here.top("sum", segment=f"country:{one}")).standings] for one in ("BR", "DE", "JP")}
+            assert shown == {"BR": [], "DE": [score], "JP": []}
+            await here.admin.run_keeper()
+        assert await differences(here) == []

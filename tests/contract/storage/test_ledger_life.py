@@ -28,7 +28,7 @@ async def test_everything_is_there_after_a_reopening(place):
     assert await again.boards.current() == [full]
     assert unnumbered([e async for chunk in again.events.read(full.id, {}) for e in chunk]) == events
     assert await again.events.positions(full.id) == {writer: 3}
-    assert await again.players.find(["p"]) == [PlayerRecord("p", "Pat")]
+    assert await again.players.find(["p"]) == [PlayerRecord("p", "Pat", None, 1)]
     assert (await again.boards.put(Board("new"), True, 1)).id not in (full.id, gone.id)
     await again.close()
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from keepscore.errors import InProgress
 
-__all__ = ["IMPORT", "MATCH", "SUBMISSION", "Answered", "Claim", "ClaimStore", "DuplicateKeys", "Effect", "taken_over"]
+__all__ = ["IMPORT", "MATCH", "SUBMISSION", "Answered", "AppendRefused", "Claim", "ClaimStore", "DuplicateKeys", "Effect", "taken_over"]
 
 #: The kind of the keys of submissions and batches; their target is the number of the board.
 SUBMISSION = "submission"
@@ -54,7 +54,11 @@ class Effect(NamedTuple):
     answer: bytes
 
 
-class DuplicateKeys(Exception):
+class AppendRefused(Exception):
+    """Events were not recorded, for a reason that whoever sent them can do something about."""
+
+
+class DuplicateKeys(AppendRefused):
     """Some claims of an append were made before. Nothing was recorded."""
 
     def __init__(self, answered: Mapping[Claim, Answered]) -> None:

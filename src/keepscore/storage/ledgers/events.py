@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
+from types import MappingProxyType
 
 from keepscore.domain.scoring import Event
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.ledgers.queue import Queued
 
-__all__ = ["EventStore"]
+__all__ = ["NO_PROFILES", "EventStore"]
+
+#: The versions of no profiles.
+NO_PROFILES: Mapping[str, int] = MappingProxyType({})
 
 
 class EventStore(ABC):
@@ -17,13 +21,18 @@ class EventStore(ABC):
 
     @abstractmethod
     async def append(
-        self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes], queued: Sequence[Queued] = ()
+        self,
+        events: Sequence[Event],
+        claims: Sequence[Claim],
+        answers: Mapping[Claim, bytes],
+        queued: Sequence[Queued] = (),
+        profiles: Mapping[str, int] = NO_PROFILES,
     ) -> int:
         """Record events and claims, answers to these or earlier claims, and items of the queue, in one durable transaction.
 
         Return the number (`Event.seq`) of the events: higher than the number of any append that had returned before this one began, in any
-        process. Raise DuplicateKeys where a claim was made before, and LedgerReplaced where the ledger is not confirmed; then nothing is
-        recorded.
+        process. Raise DuplicateKeys where a claim was made before, StaleProfiles where one of the `profiles` that the events were planned
+        with has another version, and LedgerReplaced where the ledger is not confirmed; then nothing is recorded.
         """
 
     @abstractmethod

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from keepscore.storage.ledgers.claims import Effect
+from keepscore.storage.ledgers.claims import AppendRefused, Effect
 
-__all__ = ["LAST_LETTER", "PlayerChange", "PlayerRecord", "PlayerStore"]
+__all__ = ["LAST_LETTER", "PlayerChange", "PlayerRecord", "PlayerStore", "StaleProfiles"]
 
 
 #: Behind every other letter.
@@ -22,6 +22,13 @@ class PlayerRecord(NamedTuple):
     name: str | None
     #: The other fields of the profile, as JSON; None: there are none.
     profile: str | None = None
+    #: How often it was recorded. The ledger counts.
+    version: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was not removed."""
+        return self.name is not None or self.profile is not None
 
     @property
     def sought(self) -> str | None:
@@ -33,12 +40,20 @@ class PlayerRecord(NamedTuple):
 PlayerChange = Callable[[Mapping[str, PlayerRecord]], tuple[Sequence[PlayerRecord], Effect | None]]
 
 
+class StaleProfiles(AppendRefused):
+    """Events were planned with profiles that have changed since. Nothing was recorded."""
+
+    def __init__(self, players: Sequence[str]) -> None:
+        super().__init__(f"{len(players)} profiles have changed")
+        self.players = players
+
+
 class PlayerStore(ABC):
     """Profiles of players."""
 
     @abstractmethod
     async def find(self, players: Sequence[str]) -> list[PlayerRecord]:
-        """Return what is known of some players; those of whom nothing is known are left out. O(log N) each."""
+        """Return what is known of some players; those of whom nothing was ever known are left out. O(log N) each."""
 
     @abstractmethod
     async def changed(self, since: int, limit: int) -> list[tuple[str, int]]:
@@ -58,6 +73,10 @@ class PlayerStore(ABC):
     @abstractmethod
     async def settle(self, players: Sequence[tuple[str, int]]) -> None:
         """Note that what was recorded of players, one or more, at these moments has taken effect everywhere."""
+
+    @abstractmethod
+    async def unsettle(self, players: Sequence[str], now: int) -> None:
+        """Note that what is recorded of players, where something is, may not have taken effect everywhere at a moment."""
 
     @abstractmethod
     async def change(self, players: Sequence[str], change: PlayerChange, now: int) -> None:

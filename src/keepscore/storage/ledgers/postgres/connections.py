@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from keepscore.errors import KeepscoreError, LedgerAway, LedgerInUse, LedgerUnavailable
-from keepscore.storage.ledgers.claims import DuplicateKeys
+from keepscore.storage.ledgers.claims import AppendRefused
 from keepscore.storage.ledgers.identity import Identity
 from keepscore.storage.ledgers.marks import SERVICE_URL
 from keepscore.storage.ledgers.postgres.errors import translated
@@ -132,7 +132,7 @@ class Connections(Identity):
                 try:
                     async with _deadline(connection, self.address.deadline * patience):
                         return await work(connection)
-                except (KeepscoreError, DuplicateKeys, asyncpg.PostgresError):
+                except (KeepscoreError, AppendRefused, asyncpg.PostgresError):
                     raise
                 except Exception:
                     # Nobody knows in what state the driver has left it: the next write reconnects.
@@ -239,7 +239,7 @@ async def _deadline(connection: Any, seconds: float) -> AsyncIterator[None]:
     except BaseException as exc:
         if needs_restate and isinstance(exc, Exception):
             raise TimeoutError from exc
-        if not isinstance(exc, KeepscoreError | DuplicateKeys):
+        if not isinstance(exc, KeepscoreError | AppendRefused):
             # Which errors leave a connection usable is hard to tell, and errors are rare. One that was lost has gone back to its pool.
             with suppress(asyncpg.InterfaceError):
                 connection.terminate()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from keepscore.errors import KeepscoreError, LedgerAway, LedgerFull, LedgerUnavailable
-from keepscore.storage.ledgers.claims import DuplicateKeys
+from keepscore.storage.ledgers.claims import AppendRefused
 from keepscore.telemetry.counters import LEDGER_ERRORS
 from keepscore.telemetry.failures import log_once
 
@@ -75,7 +75,7 @@ def translated(shown: str) -> Iterator[None]:
     """Turn whatever the driver raises into an error of the ledger: what became of the call is not known then."""
     try:
         yield
-    except (KeepscoreError, DuplicateKeys):
+    except (KeepscoreError, AppendRefused):
         raise
     except Exception as exc:
         if not isinstance(exc, DRIVER_ERRORS):

@@ -15,7 +15,8 @@ import msgspec
 
 from keepscore.domain.scoring import Event, Scope, made_event
 from keepscore.storage.ledgers.claims import Answered, Claim, DuplicateKeys
-from keepscore.storage.ledgers.events import EventStore
+from keepscore.storage.ledgers.events import NO_PROFILES, EventStore
+from keepscore.storage.ledgers.players import StaleProfiles
 from keepscore.storage.ledgers.postgres.claims import answer_columns
 from keepscore.storage.ledgers.postgres.connections import LONG_CALL_DEADLINES
 from keepscore.storage.ledgers.postgres.queue import queue_argument
@@ -44,13 +45,18 @@ class PostgresEvents(PostgresRole, EventStore):
     """Events, and how far each writer is on each board."""
 
     async def append(
-        self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes], queued: Sequence[Queued] = ()
+        self,
+        events: Sequence[Event],
+        claims: Sequence[Claim],
+        answers: Mapping[Claim, bytes],
+        queued: Sequence[Queued] = (),
+        profiles: Mapping[str, int] = NO_PROFILES,
     ) -> int:
         *columns, builds, addresses = _event_columns(events)
         claimed = [list(column) for column in zip(*claims, strict=True)] or [[] for _ in Claim._fields]
         own = set(claims)
         earlier = {claim: answer for claim, answer in answers.items() if claim not in own}
-        more = *answer_columns(earlier), queue_argument(queued), builds, addresses
+        more = *answer_columns(earlier), queue_argument(queued), builds, addresses, list(profiles), list(profiles.values())
         arguments = [*columns, *claimed, [answers.get(claim) for claim in claims], *more]
 
         async def work(connection: Any) -> int:
@@ -69,7 +75,9 @@ class PostgresEvents(PostgresRole, EventStore):
                     # Another process has just claimed one of the keys, and nothing was recorded: now the key is known.
                     if not left or exc.table_name != "idempotency":
                         raise
-            known = {tuple(row)[1:4]: Answered(*tuple(row)[4:]) for row in rows if row["key"] is not None}
+            if stale := [row["stale"] for row in rows if row["stale"] is not None]:
+                raise StaleProfiles(stale)
+            known = {tuple(row)[1:4]: Answered(*tuple(row)[4:8]) for row in rows if row["key"] is not None}
             if known:
                 raise DuplicateKeys({claim: known[claim[:3]] for claim in claims if claim[:3] in known})
             return int(rows[0][0])

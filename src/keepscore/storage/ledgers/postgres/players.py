@@ -37,6 +37,10 @@ class PostgresPlayers(PostgresRole, PlayerStore):
         sql, columns = self._queries["settle_players"], [list(column) for column in zip(*players, strict=True)]
         await self._connections.write(lambda connection: connection.execute(sql, *columns))
 
+    async def unsettle(self, players: Sequence[str], now: int) -> None:
+        sql = self._queries["unsettle_players"]
+        await self._connections.write(lambda connection: connection.execute(sql, now, list(players)))
+
     async def change(self, players: Sequence[str], change: PlayerChange, now: int) -> None:
         # Everybody locks in the same order, so that nobody waits for one who waits for them.
         wanted = sorted(set(players))
@@ -45,7 +49,7 @@ class PostgresPlayers(PostgresRole, PlayerStore):
             await connection.execute(self._queries["add_players"], wanted, now)
             found = [PlayerRecord(*row) for row in await connection.fetch(self._queries["lock_players"], wanted)]
             records, effect = change({record.player: record for record in found})
-            columns = [list(column) for column in zip(*((*record, record.sought) for record in records), strict=True)]
+            columns = [list(column) for column in zip(*((*record[:3], record.sought) for record in records), strict=True)]
             if columns:
                 await connection.execute(self._queries["put_players"], *columns, now)
             await self._claims.take_effect(connection, effect)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from keepscore.errors import KeepscoreError, LedgerFull, LedgerUnavailable
-from keepscore.storage.ledgers.claims import DuplicateKeys
+from keepscore.storage.ledgers.claims import AppendRefused
 from keepscore.telemetry.counters import LEDGER_ERRORS
 from keepscore.telemetry.failures import log_once
 
@@ -19,7 +19,7 @@ def translated(path: str) -> Iterator[None]:
     """Turn whatever the driver raises into an error of the ledger: what became of the call is not known then."""
     try:
         yield
-    except (KeepscoreError, DuplicateKeys):
+    except (KeepscoreError, AppendRefused):
         raise
     except Exception as exc:
         if not isinstance(exc, sqlite3.Error):

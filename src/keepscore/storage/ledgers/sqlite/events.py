@@ -13,7 +13,8 @@ import msgspec
 from keepscore.domain.scoring import Event, Scope, made_event
 from keepscore.errors import LedgerUnavailable
 from keepscore.storage.ledgers.claims import Claim
-from keepscore.storage.ledgers.events import EventStore
+from keepscore.storage.ledgers.events import NO_PROFILES, EventStore
+from keepscore.storage.ledgers.players import StaleProfiles
 from keepscore.storage.ledgers.queue import Queued
 from keepscore.storage.ledgers.sqlite.claims import SqliteClaims
 from keepscore.storage.ledgers.sqlite.connections import SqliteConnections
@@ -62,13 +63,20 @@ class SqliteEvents(SqliteRole, EventStore):
     # -- recording ------------------------------------------------------------------------------------------------------
 
     async def append(
-        self, events: Sequence[Event], claims: Sequence[Claim], answers: Mapping[Claim, bytes], queued: Sequence[Queued] = ()
+        self,
+        events: Sequence[Event],
+        claims: Sequence[Claim],
+        answers: Mapping[Claim, bytes],
+        queued: Sequence[Queued] = (),
+        profiles: Mapping[str, int] = NO_PROFILES,
     ) -> int:
         sql = self._queries["append_event"]
         connections = self._connections
         own = None if connections.shared else await self._own_seq()
 
         def work(connection: sqlite3.Connection) -> int:
+            if profiles and (stale := connection.execute(self._queries["stale_profiles"], (_encode(profiles).decode(),)).fetchall()):
+                raise StaleProfiles([player for (player,) in stale])
             if claims:
                 self._claims.claim_all(connection, claims, events[0].received if events else 0)
             seq = own or self.take_seqs(connection, 1)
@@ -77,7 +85,7 @@ class SqliteEvents(SqliteRole, EventStore):
             connection.executemany(self._queries["queue"], [queue_row(item) for item in queued])
             return seq
 
-        if own is None or claims or answers or queued or len(events) > MAX_INSERT:
+        if own is None or claims or answers or queued or profiles or len(events) > MAX_INSERT:
             seq = await connections.write_confirmed(work)
         else:
             await connections.look_confirmed()

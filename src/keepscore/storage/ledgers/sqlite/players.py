@@ -39,13 +39,17 @@ class SqlitePlayers(SqliteRole, PlayerStore):
         sql = self._queries["settle_player"]
         await self._connections.write(lambda connection: connection.executemany(sql, players))
 
+    async def unsettle(self, players: Sequence[str], now: int) -> None:
+        sql, wanted = self._queries["unsettle_players"], msgspec.json.encode(players).decode()
+        await self._connections.write(lambda connection: connection.execute(sql, (now, wanted)))
+
     async def change(self, players: Sequence[str], change: PlayerChange, now: int) -> None:
         wanted = msgspec.json.encode(players).decode()
 
         def work(connection: sqlite3.Connection) -> None:
             found = [PlayerRecord(*row) for row in connection.execute(self._queries["find_players"], (wanted,))]
             records, effect = change({record.player: record for record in found})
-            connection.executemany(self._queries["put_player"], [(*record, record.sought, now, now) for record in records])
+            connection.executemany(self._queries["put_player"], [(*record[:3], record.sought, now, now) for record in records])
             self._claims.take_effect(connection, effect)
 
         await self._connections.write(work)

@@ -11,6 +11,7 @@ SELECT board, writer, n FROM positions WHERE writer = ANY($1::int[]);
 
 -- name: append
 -- Record events, idempotency keys, the answers of earlier keys and items of the queue. Where a key was claimed before, it is told, and nothing recorded.
+-- The same for a profile that has another version than the one that the events were planned with.
 -- A number that does not follow the writer's last one makes the position null, which is refused with everything else.
 -- What all events share only the first of them has, numbers that follow one another begin with the first, and a time may be that of arrival.
 -- All events get one number of the ledger, which is told with each known key, or alone.
@@ -20,20 +21,25 @@ WITH numbered AS MATERIALIZED (
     SELECT i.kind, i.target, i.key, i.fingerprint, i.answer, i.owner, i.beats
     FROM unnest($13::text[], $14::text[], $15::text[]) AS c (kind, target, key)
     JOIN idempotency i ON i.kind = c.kind AND i.target = c.target AND i.key = c.key
+), stale AS MATERIALIZED (
+    SELECT given.player FROM unnest($25::text[], $26::bigint[]) AS given (player, version)
+    LEFT JOIN players p ON p.player = given.player WHERE COALESCE(p.version, 0) <> given.version
+), refused AS MATERIALIZED (
+    SELECT 1 FROM known UNION ALL SELECT 1 FROM stale
 ), claimed AS (
     INSERT INTO idempotency (kind, target, key, fingerprint, answer, created)
     SELECT *, COALESCE(($8::bigint[])[1], 0) FROM unnest($13::text[], $14::text[], $15::text[], $16::bytea[], $17::bytea[])
-    WHERE NOT EXISTS (SELECT FROM known) ORDER BY 1, 2, 3
+    WHERE NOT EXISTS (SELECT FROM refused) ORDER BY 1, 2, 3
 ), answered AS (
     UPDATE idempotency i SET answer = a.answer
     FROM unnest($18::text[], $19::text[], $20::text[], $21::bytea[]) AS a (kind, target, key, answer)
-    WHERE i.kind = a.kind AND i.target = a.target AND i.key = a.key AND NOT EXISTS (SELECT FROM known)
+    WHERE i.kind = a.kind AND i.target = a.target AND i.key = a.key AND NOT EXISTS (SELECT FROM refused)
 ), queued AS (
     INSERT INTO queue (id, board, player, kind, amount, at, received, is_held, reasons, events, state)
     SELECT *, 'open'
     FROM jsonb_to_recordset($22::jsonb) AS q (id text, board int, player text, kind text, amount bigint, at bigint, received bigint,
                                               is_held boolean, reasons text, events text)
-    WHERE NOT EXISTS (SELECT FROM known)
+    WHERE NOT EXISTS (SELECT FROM refused)
 ), recorded AS (
     INSERT INTO events (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, scope, build, address, seq)
     SELECT COALESCE(board, ($1::int[])[1]), COALESCE(writer, ($2::int[])[1]), COALESCE(n, ($3::bigint[])[1] + place - 1), player,
@@ -43,14 +49,15 @@ WITH numbered AS MATERIALIZED (
                 $10::text[], $11::text[], $12::text[], $23::text[], $24::text[])
          WITH ORDINALITY AS e (board, writer, n, player, kind, amount, at, received, segments, game_id, metadata, scope, build, address,
                                place)
-    WHERE NOT EXISTS (SELECT FROM known)
+    WHERE NOT EXISTS (SELECT FROM refused)
     RETURNING board, writer, n
 ), moved AS (
     INSERT INTO positions AS p (board, writer, before, n)
     SELECT board, writer, MIN(n) - 1, CASE WHEN MAX(n) - MIN(n) + 1 = COUNT(*) THEN MAX(n) END FROM recorded GROUP BY board, writer
     ON CONFLICT (board, writer) DO UPDATE SET before = excluded.before, n = CASE WHEN p.n = excluded.before THEN excluded.n END
 )
-SELECT seq, kind, target, key, fingerprint, answer, owner, beats FROM numbered LEFT JOIN known ON true;
+SELECT seq, kind, target, key, fingerprint, answer, owner, beats, stale.player AS stale
+FROM numbered LEFT JOIN known ON true LEFT JOIN stale ON true;
 
 -- name: next_seq
 -- A number that is higher than that of any event which is recorded.

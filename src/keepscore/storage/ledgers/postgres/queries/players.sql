@@ -1,8 +1,12 @@
 -- Named queries of the PostgreSQL ledger for players. A name, a line that says what it is for, the query.
 
 -- name: find_players
--- What is known of some players.
-SELECT player, name, profile FROM players WHERE player = ANY($1) AND (name IS NOT NULL OR profile IS NOT NULL);
+-- What is, or was, known of some players.
+SELECT player, name, profile, version FROM players WHERE player = ANY($1) AND version > 0;
+
+-- name: unsettle_players
+-- Note that what is known of some players may not be counted yet.
+UPDATE players SET unsettled = $1 WHERE player = ANY($2);
 
 -- name: players_changed
 -- The players recorded since a moment, the newest first.
@@ -14,11 +18,11 @@ INSERT INTO players (player, updated) SELECT player, $2 FROM unnest($1::text[]) 
 
 -- name: lock_players
 -- What is known of some players, whom nobody else changes until the transaction ends.
-SELECT player, name, profile FROM players WHERE player = ANY($1) ORDER BY player FOR UPDATE;
+SELECT player, name, profile, version FROM players WHERE player = ANY($1) ORDER BY player FOR UPDATE;
 
 -- name: put_players
 -- Record what is known of players.
-UPDATE players AS p SET name = n.name, profile = n.profile, sought = n.sought, updated = $5, unsettled = $5
+UPDATE players AS p SET name = n.name, profile = n.profile, sought = n.sought, updated = $5, unsettled = $5, version = p.version + 1
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n (player, name, profile, sought) WHERE p.player = n.player;
 
 -- name: unsettled_players
