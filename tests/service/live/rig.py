@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -57,7 +57,7 @@ def _scope(kind: str, query: str, headers: dict[str, str], method: str = "GET") 
 class Events:
     """A stream of server-sent events."""
 
-    def __init__(self, app: App, query: str, headers: dict[str, str]) -> None:
+    def __init__(self, app: App, query: str, headers: dict[str, str], is_awaited: bool = False) -> None:
         self._sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._gone = asyncio.Event()
         self._text = ""
@@ -65,7 +65,7 @@ class Events:
         #: Set to let the reader stop reading.
         self.is_reading = asyncio.Event()
         self.is_reading.set()
-        self._task = asyncio.ensure_future(app(_scope("http", query, headers), self._receive, self._send))
+        self._task = asyncio.ensure_future(app(_scope("http", query, headers), self._receive, self._send if is_awaited else self._take))
 
     async def _receive(self) -> dict[str, Any]:
         await self._gone.wait()
@@ -74,6 +74,15 @@ class Events:
     async def _send(self, message: Any) -> None:
         await self.is_reading.wait()
         await self._sent.put(message)
+
+    def _take(self, message: Any) -> Awaitable[None]:
+        """Take a message at once, as servers do that do not wait to be awaited."""
+        if not self.is_reading.is_set():
+            return asyncio.ensure_future(self._send(message))
+        self._sent.put_nowait(message)
+        taken = asyncio.get_running_loop().create_future()
+        taken.set_result(None)
+        return taken
 
     async def started(self) -> int:
         """The status."""
@@ -114,9 +123,9 @@ class Events:
 
 
 @asynccontextmanager
-async def following(app: App, query: str, **headers: str) -> AsyncIterator[Events]:
+async def following(app: App, query: str, is_awaited: bool = False, **headers: str) -> AsyncIterator[Events]:
     """A stream that was begun."""
-    events = Events(app, query, {name.replace("_", "-"): value for name, value in headers.items()})
+    events = Events(app, query, {name.replace("_", "-"): value for name, value in headers.items()}, is_awaited)
     assert await events.started() == 200
     try:
         yield events

@@ -118,11 +118,12 @@ async def test_a_window_that_closes_and_one_that_is_reset():
             assert (await always.next())[1]["standings"] == []
 
 
-async def test_a_slow_reader_gets_the_newest_state():
+@pytest.mark.parametrize("is_awaited", [True, False])
+async def test_a_slow_reader_gets_the_newest_state(is_awaited: bool):
     async with opened(*BOARDS) as lb:
         app = app_of(lb)
         await lb.submit("global", "ada", 0)
-        async with following(app, "board=global") as slow, following(app, "board=global") as quick:
+        async with following(app, "board=global", is_awaited) as slow, following(app, "board=global", is_awaited) as quick:
             await slow.next("state")
             await quick.next("state")
             slow.is_reading.clear()
@@ -135,7 +136,7 @@ async def test_a_slow_reader_gets_the_newest_state():
                 seen.append(await slow.next())
             assert len(seen) < 25, "never a growing buffer"
             assert any(name == "state" for name, _, _ in seen)
-        async with following(app, "board=global&mode=cache") as cached:
+        async with following(app, "board=global&mode=cache", is_awaited) as cached:
             await lb.submit("global", "ada", 60)
             _, state, _ = await cached.next("state")
             while state["standings"][0]["score"] != 60:

@@ -26,8 +26,10 @@ from keepscore.storage.feeds.base import Feed
 
 __all__ = ["DEFAULT_TIMES", "LiveHub", "LiveParts", "LiveStart", "LiveTimes", "positions_of"]
 
-#: Seconds of an interval for each subscriber of a channel, and at most: telling more of them takes longer, and leaves time for writers.
-FAN_OUT_S, LONGEST_FAN_OUT_S = 150e-6, 0.5
+#: The share of the event loop's time that telling one channel's subscribers may take, at most.
+FAN_OUT_SHARE = 0.05
+#: Seconds of an interval for each subscriber, as the server sends beside the event loop, and of an interval at most.
+FAN_OUT_S, LONGEST_FAN_OUT_S = 170e-6, 0.5
 
 #: Seconds in which what others follow gets to where a subscriber has been.
 CATCH_UP_S = 5.0
@@ -216,10 +218,11 @@ class LiveHub:
         """Tell what has changed, again and again, until nothing has; never more often than in each interval."""
         time = asyncio.get_running_loop().time
         while channel.is_dirty and channel.mailboxes:
-            interval = max(self.times.interval_s, min(LONGEST_FAN_OUT_S, FAN_OUT_S * len(channel.mailboxes)))
+            fan_out_s = max(FAN_OUT_S * len(channel.mailboxes), channel.spent_s / FAN_OUT_SHARE)
+            interval = max(self.times.interval_s, min(LONGEST_FAN_OUT_S, fan_out_s))
             await asyncio.sleep(max(0.0, channel.flushed_s + interval - time()))
             channel.is_dirty = False
-            channel.flushed_s = time()
+            channel.flushed_s, channel.spent_s = time(), 0.0
             try:
                 ranking = channel.ranking
                 is_done = await channel.refresh()

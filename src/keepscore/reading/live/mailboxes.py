@@ -8,7 +8,7 @@ from typing import Protocol
 
 from keepscore.reading.live.messages import PING, LiveNotice
 
-__all__ = ["Mailbox", "Number", "StateSource"]
+__all__ = ["Line", "Mailbox", "Number", "StateSource"]
 
 #: What a subscriber calls a subscription.
 Number = int | str
@@ -23,10 +23,24 @@ class StateSource(Protocol):
         """Return the newest state."""
 
 
+class Line(Protocol):
+    """A connection that takes messages at once, without a task that wakes up for each."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it has taken all that was sent."""
+
+    def send(self, number: Number, message: LiveNotice) -> None:
+        """Send a message, without waiting."""
+
+    async def drain(self) -> None:
+        """Wait until it has taken all that was sent."""
+
+
 class Mailbox:
     """The messages of one subscriber, about all that it follows, each under the number of a subscription."""
 
-    __slots__ = ("_behind", "_cached", "_end", "_messages", "_sources", "_waiter", "got_s")
+    __slots__ = ("_behind", "_cached", "_end", "_messages", "_sources", "_waiter", "got_s", "line")
 
     def __init__(self) -> None:
         #: What is followed, by number. A number may stand for several.
@@ -38,6 +52,8 @@ class Mailbox:
         self._behind: dict[tuple[Number, StateSource], None] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._end: LiveNotice | None = None
+        #: Where messages go directly while nothing waits; None: all are taken by `get`.
+        self.line: Line | None = None
         #: When the last message was taken, by the loop's clock.
         self.got_s = 0.0
 
@@ -63,6 +79,8 @@ class Mailbox:
 
     def put(self, number: Number, source: StateSource, message: LiveNotice) -> None:
         """Let the subscriber know of a message about something that it follows."""
+        if self.line is not None and message.name != "error" and self._sent(self.line, number, source, message):
+            return
         if message.name in ("state", "change") and (number in self._cached or (number, source) in self._behind):
             self._behind[number, source] = None
         elif len(self._messages) < MAX_WAITING:
@@ -70,6 +88,21 @@ class Mailbox:
         else:
             self._fall_behind()
         self._wake()
+
+    def _sent(self, line: Line, number: Number, source: StateSource, message: LiveNotice) -> bool:
+        """Send a message at once, if the subscriber waits for one, and has got all that were before it. Return whether it did."""
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            return False
+        try:
+            if not line.is_free:
+                return False
+            line.send(number, source.state() if number in self._cached and message.name == "change" else message)
+        except Exception as exc:
+            # Whoever waits ends the connection.
+            waiter.set_exception(exc)
+        self.got_s = waiter.get_loop().time()
+        return True
 
     def _fall_behind(self) -> None:
         """Drop what waits: the newest state of all that is followed is right in any case."""
@@ -90,9 +123,12 @@ class Mailbox:
     async def get(self) -> tuple[Number, LiveNotice]:
         """Return the next message, under the number of the subscription that it is about. After the last one, return that again."""
         loop = asyncio.get_running_loop()
-        while self.is_empty:
-            self._waiter = loop.create_future()
-            await self._waiter
+        while self.is_empty or not (self.line is None or self.line.is_free):
+            if self.is_empty:
+                self._waiter = loop.create_future()
+                await self._waiter
+            elif self.line is not None:
+                await self.line.drain()
         self.got_s = loop.time()
         if self._end is not None:
             return 0, self._end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from keepscore.domain.results.live import LiveChange, LiveEnd, LivePing, LiveState, Overtaken, WindowChange
 from keepscore.domain.results.standings import encode
@@ -26,6 +27,8 @@ class LiveNotice:
     def __init__(self, told: LiveState | LiveChange | Overtaken | WindowChange | LivePing | LiveEnd, name: str | None = None) -> None:
         self.told = told
         self.name = name or NAMES[type(told)]
+        #: What a kind of connection has made of it: the same for all of them.
+        self.prepared: dict[str, Any] = {}
 
     @property
     def position(self) -> str | None:

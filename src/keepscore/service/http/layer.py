@@ -18,6 +18,7 @@ from keepscore.domain.results.standings import encode
 from keepscore.errors import KeepscoreError, UnknownBoard
 from keepscore.service.http.deadlines import Deadlines
 from keepscore.service.http.decoding import decoded, query_of, read_body
+from keepscore.service.http.direct import direct_sender
 from keepscore.service.http.messages import (
     NO_STORE,
     Answer,
@@ -235,6 +236,8 @@ async def _send_parts(stream: Stream, receive: AsgiReceive, send: AsgiSend) -> N
     gone = asyncio.ensure_future(_until_gone(receive))
     gone.add_done_callback(leave)
     try:
+        if stream.attach is not None and (direct := direct_sender(send)) is not None:
+            stream.attach(direct)
         async with aclosing(stream.parts) as parts:
             async for part in parts:
                 await send({"type": "http.response.body", "body": part, "more_body": True})

@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from keepscore.access.principals import ANONYMOUS
+from keepscore.service.http.direct import AsgiSend, DirectSender
 
 __all__ = [
     "NO_STORE",
@@ -31,7 +32,6 @@ NO_STORE: tuple[tuple[bytes, bytes], ...] = (b"cache-control", b"no-store"), (b"
 
 AsgiScope = MutableMapping[str, Any]
 AsgiReceive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-AsgiSend = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 Q = TypeVar("Q", bound=msgspec.Struct)
 B = TypeVar("B")
@@ -96,6 +96,8 @@ class Stream(NamedTuple):
 
     parts: Parts
     kind: bytes
+    #: Takes what sends parts without waiting, beside those that are asked for: only while one is waited for.
+    attach: Callable[[DirectSender], None] | None = None
 
 
 class Answer(NamedTuple):

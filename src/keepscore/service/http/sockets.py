@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
-from keepscore.service.http.messages import AsgiReceive, AsgiSend
+from keepscore.service.http.direct import AsgiSend, DirectSender, direct_sender
+from keepscore.service.http.messages import AsgiReceive
 
-__all__ = ["FAILED", "POLICY", "WebSocket"]
+__all__ = ["FAILED", "POLICY", "WebSocket", "as_frame"]
 
 #: Close codes (RFC 6455): the client broke a rule, and the service failed.
 POLICY, FAILED = 1008, 1011
@@ -35,10 +37,18 @@ class WebSocket:
 
     async def send(self, message: str | bytes) -> None:
         """Send a message."""
-        kind = "text" if isinstance(message, str) else "bytes"
-        await self._send({"type": "websocket.send", kind: message})
+        await self._send(as_frame(message))
+
+    def direct(self) -> DirectSender | None:
+        """Return what sends messages without waiting, if the server can do that."""
+        return direct_sender(self._send)
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """End the connection; before `accept`, refuse the request. Does nothing where the client has gone."""
         with suppress(OSError, RuntimeError):
             await self._send({"type": "websocket.close", "code": code, "reason": reason[:MAX_REASON]})
+
+
+def as_frame(message: str | bytes) -> dict[str, Any]:
+    """Return a message as servers take it."""
+    return {"type": "websocket.send", "text" if isinstance(message, str) else "bytes": message}

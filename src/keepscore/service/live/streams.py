@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
-from keepscore.reading.live.mailboxes import Mailbox
+from keepscore.reading.live.mailboxes import Mailbox, Number
+from keepscore.reading.live.messages import LiveNotice
+from keepscore.service.http.direct import DirectSender
 
 __all__ = ["EventStream"]
 
@@ -22,6 +25,7 @@ class EventStream:
         self._positions: dict[str, str] | None = {} if boards > 1 else None
         self._close = closed
         self._is_begun = self._is_ended = False
+        self._direct: DirectSender | None = None
 
     def __aiter__(self) -> EventStream:
         return self
@@ -36,6 +40,9 @@ class EventStream:
         self._is_ended = message.name == "error"
         if message.name == "stopping":
             raise StopAsyncIteration
+        return self._event(message)
+
+    def _event(self, message: LiveNotice) -> bytes:
         if self._positions is None:
             return message.as_event_with_id
         if message.position is None:
@@ -47,3 +54,34 @@ class EventStream:
         """End the subscription."""
         self._is_ended = True
         self._close()
+
+    # -- without a task that wakes up for each message ------------------------------------------------------------------
+
+    def attach(self, direct: DirectSender) -> None:
+        """Send what comes at once from now on, as long as the client reads fast enough."""
+        self._direct = direct
+        self._mailbox.line = self
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the server has taken all that was sent."""
+        return self._direct is not None and self._direct.is_free
+
+    def send(self, number: Number, message: LiveNotice) -> None:
+        """Send a message at once."""
+        assert self._direct is not None, "a mailbox sends through a line that is attached"
+        if self._positions is not None:
+            self._direct.send(_body(self._event(message)))
+            return
+        if (ready := message.prepared.get("event")) is None:
+            ready = message.prepared["event"] = _body(message.as_event_with_id)
+        self._direct.send(ready)
+
+    async def drain(self) -> None:
+        """Wait until the server has taken all that was sent."""
+        if self._direct is not None:
+            await self._direct.drain()
+
+
+def _body(event: bytes) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": event, "more_body": True}

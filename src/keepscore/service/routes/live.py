@@ -101,7 +101,8 @@ class LiveRoutes:
                 self._hub.leave(connection.mailbox)
                 self._guard.leave(connection, specs)
 
-        return Answer(Stream(EventStream(connection.mailbox, len(specs), close), b"text/event-stream"), headers=HEADERS)
+        events = EventStream(connection.mailbox, len(specs), close)
+        return Answer(Stream(events, b"text/event-stream", events.attach), headers=HEADERS)
 
     async def socket(self, request: Request[NoQuery, Any]) -> Answer:
         """Follow many things over a WebSocket."""
