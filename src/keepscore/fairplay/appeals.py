@@ -68,7 +68,8 @@ class Appeals:
         known = [self._catalog[wanted.board]] if wanted.board is not None else list(self._catalog)
         boards = {live.id: live for live in known if may_use(live.name)}
         after = (-1, "") if wanted.cursor is None else place_of(wanted.cursor)
-        asked = AppealFilter(list(boards), wanted.state, wanted.player_id)
+        player = None if wanted.player_id is None else check_player(wanted.player_id)
+        asked = AppealFilter(list(boards), wanted.state, player)
         found = await self._ledger.appeals.page(asked, after, wanted.limit + 1)
         items = found[: wanted.limit]
         cursor = f"{items[-1].at}.{items[-1].id}" if len(found) > wanted.limit else None

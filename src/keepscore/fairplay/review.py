@@ -15,6 +15,7 @@ from keepscore.domain.durations import time_of
 from keepscore.domain.inputs import no_progress
 from keepscore.domain.results.review import QueueItem, QueuePage, QueueState
 from keepscore.domain.scoring import Event
+from keepscore.domain.values import check_player
 from keepscore.domain.verdicts import event_id, named_event
 from keepscore.errors import AlreadyDecided, EventsDropped, InvalidField, InvalidPage, UnknownBoard, UnknownQueueItem
 from keepscore.fairplay.addresses import Addresses
@@ -58,7 +59,7 @@ class ReviewRequest:
     def __init__(self, board: str | None, player_id: str | None, state: str, cursor: str | None, limit: int) -> None:
         if state not in ("open", "approved", "rejected"):
             raise InvalidField(f"state = {state[:40]!r} is not a state: allowed are open, approved and rejected")
-        self.board, self.player_id = board, player_id
+        self.board, self.player_id = board, None if player_id is None else check_player(player_id)
         self.states: Sequence[ItemState] = [known for known, shown in SHOWN.items() if shown == state]
         self.after = (-1, "") if cursor is None else place_of(cursor)
         check_within("limit", limit, 1, MAX_ITEMS)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from http import HTTPStatus
+from typing import Any, get_args, get_origin
 
 import msgspec
 
 from keepscore import __version__, errors
 from keepscore.domain.board_fields import BOUNDS, PATTERNS, TABLES, FieldBounds
 from keepscore.domain.boards import Board, Window
+from keepscore.domain.results.standings import WindowLayout
 from keepscore.service.http.layer import NoBody, NoQuery, Route, Text
 from keepscore.service.http.problems import INTERNAL_ERROR, Problem, status_of
 from keepscore.service.routes.boards import Boards
 from keepscore.service.routes.bodies import BatchBody, EntryBody, ImportBody
+from keepscore.service.routes.links import links_from, operation_id
 from keepscore.service.routes.meanings import PARAMETERS, PATH_EXAMPLES, meaning_of
 from keepscore.service.routes.stated import PATHS, SCORE_RANGE, TEXT
 
 __all__ = ["ERRORS", "TAGS", "describe"]
 
 _REF = "#/components/schemas/{name}"
+#: The component of a board as answers have it.
+STORED = "StoredBoard"
 
 #: Fields of boards that are scores.
 SCORES = ("min_score", "max_score", "lose", "floor")
@@ -66,9 +71,9 @@ ERRORS: list[type[errors.KeepscoreError]] = [
 def describe(routes: list[Route]) -> dict[str, Any]:
     """Return the OpenAPI document of the routes that have a tag."""
     routes = [route for route in routes if route.tag]
-    types = [Problem, Board, Window, EntryBody]
+    types = [Problem, Board, Window, WindowLayout, EntryBody]
     for route in routes:
-        types += [kind for kind in (route.body, *route.answers.values()) if _is_struct(kind)]
+        types += [_entry(kind) for kind in (route.body, *route.answers.values()) if _is_struct(_entry(kind))]
     unique = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(unique, ref_template=_REF)
     refs = dict(zip(unique, schemas, strict=True))
@@ -79,7 +84,7 @@ def describe(routes: list[Route]) -> dict[str, Any]:
     _describe_fields(components)
     for body in (BatchBody, ImportBody):
         components[body.__name__]["properties"]["scores"]["items"] = refs[EntryBody]
-    components[Boards.__name__]["properties"]["boards"]["items"] = refs[Board]
+    components[Boards.__name__]["properties"]["boards"]["items"] = {"$ref": _REF.format(name=STORED)}
     paths: dict[str, Any] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, refs)
@@ -138,6 +143,15 @@ def _describe_boards(components: dict[str, Any]) -> None:
     board["properties"]["version"] = {"type": "integer", "description": "how often the definition was changed, from 1"}
     # The address has the name.
     board["required"] = []
+    told = {
+        "replayed": {"type": "boolean", "description": meaning_of(STORED, "replayed")},
+        "layouts": {
+            "type": "object",
+            "additionalProperties": {"$ref": _REF.format(name=WindowLayout.__name__)},
+            "description": meaning_of(STORED, "layouts"),
+        },
+    }
+    components[STORED] = {**board, "title": STORED, "properties": {**board["properties"], **told}}
 
 
 def _bound(schema: dict[str, Any], bounds: FieldBounds) -> None:
@@ -157,7 +171,7 @@ def _shape(schema: dict[str, Any], pattern: str) -> None:
 
 def _describe_fields(components: dict[str, Any]) -> None:
     for name, component in components.items():
-        if name not in TABLES:
+        if name not in TABLES and name != STORED:
             for field, schema in component.get("properties", {}).items():
                 schema["description"] = meaning_of(name, field)
 
@@ -175,14 +189,18 @@ def _numbers(schema: Any) -> None:
             _numbers(part)
 
 
+def _entry(kind: Any) -> Any:
+    """Return what a list is of, and anything else as it is."""
+    return get_args(kind)[0] if get_origin(kind) is list else kind
+
+
 def _is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not NoBody
 
 
 def _operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
-    name = re.sub(r"\W+", "_", f"{route.method.lower()} {route.path}").strip("_")
     operation: dict[str, Any] = {
-        "operationId": name,
+        "operationId": operation_id(route.method, route.path),
         "tags": [route.tag],
         "summary": route.summary,
         "description": route.description,
@@ -197,7 +215,9 @@ def _operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
         schema = refs[route.body] if _is_struct(route.body) else refs[Board]
         media = {"schema": schema, "example": route.example.body}
         operation["requestBody"] = {"required": not route.takes_no_body, "content": {"application/json": media}}
-    operation["responses"] = {str(status): _response(kind, refs) for status, kind in route.answers.items()}
+    operation["responses"] = {str(status): _response(kind, status, refs) for status, kind in route.answers.items()}
+    for status, links in links_from(route.method, route.path).items():
+        operation["responses"][status]["links"] = links
     operation["responses"]["default"] = {"$ref": "#/components/responses/Problem"}
     return operation
 
@@ -230,12 +250,16 @@ def _parameter(name: str, place: str, schema: dict[str, Any], example: Any = Non
     return parameter if example is None else {**parameter, "example": example}
 
 
-def _response(kind: Any, refs: dict[Any, Any]) -> dict[str, Any]:
+def _response(kind: Any, status: int, refs: dict[Any, Any]) -> dict[str, Any]:
     if kind is None:
-        return {"description": "Done."}
+        return {"description": "Done." if status < HTTPStatus.BAD_REQUEST else f"{HTTPStatus(status).phrase}, without a body."}
     if kind is Text:
         return {"description": "Plain text.", "content": {"text/plain": {"schema": {"type": "string"}}}}
-    schema = refs[kind] if _is_struct(kind) else refs[Board]
+    if not _is_struct(_entry(kind)):
+        return {
+            "description": "The board's definition and version.",
+            "content": {"application/json": {"schema": {"$ref": _REF.format(name=STORED)}}},
+        }
+    schema = refs[_entry(kind)] if _is_struct(kind) else {"type": "array", "items": refs[_entry(kind)]}
     media = "application/problem+json" if kind is Problem else "application/json"
-    description = kind.__doc__.split("\n")[0] if _is_struct(kind) else "The board's definition and version."
-    return {"description": description, "content": {media: {"schema": schema}}}
+    return {"description": _entry(kind).__doc__.split("\n")[0], "content": {media: {"schema": schema}}}

@@ -8,6 +8,7 @@ import pytest
 from keepscore import Board, Leaderboards
 from keepscore.errors import PositionNotReached
 from keepscore.reading import waiting
+from keepscore.service.http.problems import status_of
 
 
 @pytest.fixture
@@ -72,8 +73,10 @@ async def test_a_position_of_the_future(monkeypatch):
     monkeypatch.setattr(waiting, "WAIT_S", 0.05)
     async with Leaderboards.open("sqlite:///:memory:", boards=[Board("seen")]) as lb:
         epoch, _, seq = (await lb.submit("seen", "ada", 10)).position.partition(":")
-        with pytest.raises(PositionNotReached, match=f"the ranking is at {epoch}:{seq}"):
+        with pytest.raises(PositionNotReached, match=f"the ranking is at {epoch}:{seq}") as told:
             await lb.top("seen", min_seq=f"{epoch}:{int(seq) + 1}")
+        # It is the request that is wrong, not the service.
+        assert status_of(told.value) == 409
         assert (await lb.rank("seen", "ada", min_seq=f"{epoch}:{seq}")).rank == 1
 
 

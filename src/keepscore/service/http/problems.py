@@ -33,6 +33,8 @@ STATUS: list[tuple[type[errors.KeepscoreError], int]] = [
     (errors.RateLimited, 429),
     (errors.TooManySubscriptions, 429),
     (errors.Conflict, 409),
+    # The engine itself is not there: whoever asks has a position that nobody gave, or gave for another ranking.
+    (errors.PositionNotReached, 409),
     (errors.LedgerFull, 507),
     # 503 promises that nothing was recorded.
     (errors.OutcomeUnknown, 504),

@@ -12,7 +12,7 @@ from keepscore.domain.board_checks import brief
 from keepscore.domain.boards import board_from_dict
 from keepscore.domain.inputs import Entry
 from keepscore.domain.results import standings as answers
-from keepscore.domain.values import check_player
+from keepscore.domain.values import check_key, check_player
 from keepscore.errors import InvalidBoard, InvalidField, InvalidPage, KeepscoreError, Unauthenticated
 from keepscore.leaderboards import Leaderboards
 from keepscore.projection.viewers import is_shadowed
@@ -358,7 +358,7 @@ def replay_headers(answer: Any) -> Headers:
 def idempotency_key(request: Request[Any, Any], in_body: str | None = None) -> str | None:
     """Return the Idempotency-Key header, or the field of the body where there is no header."""
     header = request.header(b"idempotency-key")
-    return in_body if header is None else header
+    return check_key(in_body if header is None else header)
 
 
 def whole_number(field: str, text: str) -> int:

@@ -57,7 +57,7 @@ class FriendScores:
                 players=True,
                 about="visible",
                 query=FriendScoresQuery,
-                answers={200: list[FriendScore]},
+                answers={200: list[FriendScore], 414: None},
                 tag="Existing clients",
                 description="Returns the scores of those of some players who are ranked, the best first: of one day, where the board has "
                 "days. `POST /v1/boards/{board}/friends` tells more.",

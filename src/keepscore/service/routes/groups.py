@@ -12,7 +12,7 @@ from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, Pla
 from keepscore.errors import Forbidden, InvalidField, Unauthenticated
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
-from keepscore.service.routes.boards import idempotency_key, replay_headers
+from keepscore.service.routes.boards import idempotency_key, replay_headers, viewer_of
 from keepscore.service.routes.bodies import ViewQuery
 from keepscore.service.routes.declarations import BOARD, board_read
 from keepscore.service.routes.stated import FriendLimit, PlayerText, TextField
@@ -226,7 +226,7 @@ class GroupRoutes:
         answer = await self._lb.groups.ranking(
             board,
             group_id,
-            player_id=principal.player or query.player_id,
+            player_id=principal.player or query.player_id or viewer_of(request),
             limit=query.limit,
             window=query.window,
             window_id=query.window_id,

@@ -124,7 +124,8 @@ class MatchRoutes:
     async def record(self, request: Request[NoQuery, MatchBody]) -> Answer:
         """Record a match."""
         body = request.body
-        match_id = idempotency_key(request) if body.match_id is None else body.match_id
+        key = idempotency_key(request)
+        match_id = key if body.match_id is None else body.match_id
         result = number("result", body.result)
         receipt = await self._lb.matches.record(request.path[0], body.a, body.b, result, match_id=match_id, at=body.at)
         return Answer(receipt, 202 if receipt.pending is True else 200, headers=replay_headers(receipt))

@@ -43,7 +43,7 @@ PARAMETERS = EXPLAINED_PARAMETERS | {
     "friends_of": "Follow this player and the player's friends.",
     "mode": "Of a stream: `stream` sends every step, `cache` only the latest state. Of friends' scores: the board.",
     "resume_from": "The position of the last message, after a connection was cut; `Last-Event-ID` goes before it.",
-    "min_seq": "A `position` that the answer must include. The read waits for up to 5 s (then 503); 409: it is of another epoch.",
+    "min_seq": "A `position` that the answer must include. The read waits for up to 5 s; 409: it is of the future, or of another epoch.",
     "max": "The highest score to list or count.",
     "id": "The number of the snapshot, from the list.",
     "results": "`true`: return a receipt with ranks for each entry.",
@@ -239,6 +239,9 @@ FIELD_MEANINGS = EXPLAINED_FIELDS | {
     "Scope.segment": "The only segment in which it counts; an empty text: everyone.",
     "RecordedEvent.scope": "Where it counts; null: in all windows of its time.",
     "BoardEvent.scope": "Where it counts; null: in all windows of its time.",
+    "layouts": "How the engine lays out each window, if it has more than one way.",
+    "layout": "The name of the layout.",
+    "why": "Why it has this layout.",
     "WindowReceipt.id": "The window's id, such as 2026-W46.",
     "replayed": "`true`: this is the answer to the first request with the same key.",
     "pending": "`true`: recorded, and ranked when the engine is back.",
@@ -380,6 +383,7 @@ FIELD_MEANINGS = EXPLAINED_FIELDS | {
     "timestamp": "When it happened: a time with an offset. Default: now.",
     "period": "The window.",
     "player_name": "The name to show; null: none.",
+    "userId": "The id of the player.",
     **MODERATION_MEANINGS,
 }
 
