@@ -13,12 +13,13 @@ from keepscore.connect import engine_from_url, feed_for, ledger_from_url
 from keepscore.domain.boards import Board
 from keepscore.domain.inputs import Entry
 from keepscore.domain.key_places import RankingPlace
+from keepscore.domain.keys import check_keys
 from keepscore.domain.results.standings import Lookup
 from keepscore.leaderboards import now_ms
-from keepscore.lifecycle.configured import in_effect
+from keepscore.lifecycle.configured import in_effect, note_configured, noted_of
 from keepscore.projection.behind import Behind
 from keepscore.projection.changes import Changes
-from keepscore.projection.live_boards import Catalog
+from keepscore.projection.live_boards import Catalog, check_links
 from keepscore.projection.load import load_from_events
 from keepscore.projection.stores import Stores
 from keepscore.reading.present import NothingLost
@@ -26,7 +27,7 @@ from keepscore.reading.reader import Reader
 from keepscore.storage.ledgers.base import Ledger
 from keepscore.writing.dry_run import DryRunTerms, dry_run
 
-__all__ = ["LedgerAlone", "defined", "ledger_alone"]
+__all__ = ["LedgerAlone", "define_alone", "defined", "ledger_alone"]
 
 
 def defined(settings: Settings, board: str) -> Board | None:
@@ -42,6 +43,28 @@ def defined(settings: Settings, board: str) -> Board | None:
         return next((record.board for record in records if record.board.name == board), None)
 
     return asyncio.run(found())
+
+
+def define_alone(settings: Settings, name: str) -> None:
+    """Record a configured board, unless the ledger has it. The engine is not asked: sets that are still to be imported may lie there."""
+
+    async def define() -> None:
+        shared = is_redis(settings.engine)
+        ledger = ledger_from_url(settings.ledger, shared=shared)
+        await ledger.open(now_ms())
+        try:
+            if any(record.board.name == name for record in await ledger.boards.current()):
+                return
+            boards = {board.name: board for board in settings.boards}
+            board = boards[name]
+            check_keys(board, boards.values())
+            check_links(board, boards)
+            await ledger.boards.put(board, True, now_ms())
+            await note_configured(ledger, board, await noted_of(ledger, board), shared, took_effect=True)
+        finally:
+            await ledger.close()
+
+    asyncio.run(define())
 
 
 @contextmanager

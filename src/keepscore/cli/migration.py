@@ -6,14 +6,14 @@ Everything is read and checked before the first set is moved. A set under anothe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from keepscore.cli.importing import ImportTarget
-from keepscore.cli.ledger_alone import defined, ledger_alone
+from keepscore.cli.ledger_alone import define_alone, defined, ledger_alone
 from keepscore.cli.members import BadMember, Decoding, Members, bring, compare, entries_of
-from keepscore.cli.options import at_service, reach
+from keepscore.cli.options import at_service, err, reach
 from keepscore.cli.takeover import ASIDE, SortedSets
 from keepscore.config import Settings, load_settings
 from keepscore.domain.boards import Board
@@ -127,13 +127,20 @@ def planned(sets: SortedSets, way: Way, request: MigrationRequest, keys: Sequenc
     if doubled:
         several = ", ".join(repr(key) for key in keys if places[key] == doubled[0])
         raise ConfigError(f"{several} would all become the ranking {doubled[0]} of board {way.board.name!r}: import one of them")
-    found = [MovedSet(key, place, is_here and sets.is_own(key, way.board, place)) for key, place in places.items()]
-    if any(one.is_own for one in found) and (left := [key for key in sets.in_the_way(way.board) if key not in places]):
-        raise ConfigError(
-            f"{left[0]!r} is a key of board {way.board.name!r}, too, and would be in the way: import all of them with one command, each "
-            "with --key, or with a pattern such as --key 'leaderboard:*'"
-        )
-    return found
+    if is_here:
+        places = _without_made(sets, way.board, request, places)
+    return [MovedSet(key, place, is_here and sets.is_own(key, way.board, place)) for key, place in places.items()]
+
+
+def _without_made(
+    sets: SortedSets, board: Board, request: MigrationRequest, places: Mapping[str, RankingPlace]
+) -> Mapping[str, RankingPlace]:
+    """Leave out what the board has made itself; raise ConfigError where the command names it, or nothing is left."""
+    made = [key for key, place in places.items() if sets.is_made(key, board, place)]
+    if made and (len(made) == len(places) or any(key in request.keys for key in made)):
+        named = next((key for key in made if key in request.keys), made[0])
+        raise ConfigError(f"{named!r} is already Keepscore's own key, of board {board.name!r}: there is nothing to take over")
+    return {key: place for key, place in places.items() if key not in made}
 
 
 def _given_place(board: Board, request: MigrationRequest, keys: Sequence[str]) -> RankingPlace | None:
@@ -190,17 +197,22 @@ def import_sets(sets: SortedSets, request: MigrationRequest, dry_run: bool) -> l
     sets.check_room_aside(own)
     # All is read and checked before the first set is moved.
     _compared(sets, plan, request, way)
+    if left := [key for key in sets.in_the_way(way.board) if key not in own]:
+        define_alone(load_settings(request.config), request.board)
     moved: list[str] = []
     try:
         for key in own:
             sets.move_aside(key)
             moved.append(key)
-        return _brought(sets, {one.key: ASIDE + one.key if one.is_own else one.key for one in plan}, plan, request, way)
+        done = _brought(sets, {one.key: ASIDE + one.key if one.is_own else one.key for one in plan}, plan, request, way)
     except KeepscoreError as exc:
-        left = [key for key in moved if not sets.move_back(key)]
-        if not left:
+        kept = [key for key in moved if not sets.move_back(key)]
+        if not kept:
             raise
-        raise ConfigError(f"{exc} (the sets are kept under {ASIDE}: repeat the command with --key '{ASIDE}{left[0]}' to go on)") from exc
+        raise ConfigError(f"{exc} (the sets are kept under {ASIDE}: repeat the command with --key '{ASIDE}{kept[0]}' to go on)") from exc
+    if left:
+        err.print(f"Import {', '.join(left)} as well: until then, board {request.board!r} takes no scores.", markup=False, highlight=False)
+    return done
 
 
 def _compared(sets: SortedSets, plan: list[MovedSet], request: MigrationRequest, way: Way) -> list[Moved]:

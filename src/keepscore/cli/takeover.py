@@ -136,14 +136,13 @@ class SortedSets:
         return (there.hosts, there.database) == (here.hosts, here.database)
 
     def is_own(self, key: str, board: Board, place: RankingPlace) -> bool:
-        """Return whether a set has the name of the board's own key; raise ConfigError where the board has made it."""
+        """Return whether a set has the name of the board's own key."""
         ranking = Ranking(0, place.window, place.window_id, place.segment)
-        places = [keys_of(board, ranking, live) for live in ({}, {place.window: place.window_id})]
-        if key not in [one.key for one in places]:
-            return False
-        if self._is_listed(board, places[0].field):
-            raise ConfigError(f"{key!r} is already Keepscore's own key, of board {board.name!r}: there is nothing to take over")
-        return True
+        return key in [keys_of(board, ranking, live).key for live in ({}, {place.window: place.window_id})]
+
+    def is_made(self, key: str, board: Board, place: RankingPlace) -> bool:
+        """Return whether a set is the board's own, made by itself."""
+        return self.is_own(key, board, place) and self.is_listed(board, place)
 
     def in_the_way(self, board: Board) -> list[str]:
         """Return the keys of a board's present rankings that hold sets which the board has not made."""

@@ -96,13 +96,17 @@ class Healing:
         await self._engine.probe(live.id, rankings, healed=True)
 
     async def heal(self, lost: RankingLost) -> None:
-        """Rebuild a board after the engine has lost some of it, unless somebody else has."""
+        """Rebuild a board after the engine has lost some of it, unless somebody else has.
+
+        Afterwards the engine knows whether that ranking has no place: rebuilding again would not help.
+        """
         ranking = Ranking(*lost.ranking)
         if lost.is_short:
             await self._refill(ranking)
             return
         await self._engine.give_up(ranking)
         await self.close_gap(Gap(ranking.board, None))
+        await self._engine.probe(ranking.board, [ranking], healed=True)
 
     async def _refill(self, ranking: Ranking) -> None:
         """Bring back the players who were removed from a board with `keep_top`, from the ledger's checkpoint and the events since."""

@@ -54,6 +54,18 @@ def test_a_body_that_any_page_could_send_is_refused(service: Service, board: Any
             assert problem["type"] == "urn:keepscore:unsupported-media-type"
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+def test_a_write_without_a_body_is_refused_where_it_declares_a_form(service: Service, board: Any, kind: str) -> None:
+    name = board()
+    service.client.post(f"/v1/boards/{name}/scores", content=SCORE, headers=JSON)
+    with service.nothing_left_behind(name):
+        for method, route in (("POST", "reset"), ("POST", "rebuild"), ("POST", "verify"), ("DELETE", "players/ada?reason=x")):
+            refused(service.client.request(method, f"/v1/boards/{name}/{route}", headers={"content-type": kind}), 415, kind)
+            if method == "POST":
+                refused(service.client.post(f"/v1/boards/{name}/{route}", content=SCORE, headers={"content-type": kind}), 415, kind)
+    assert service.client.post(f"/v1/boards/{name}/reset").status_code == 200
+
+
 @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/vnd.game+json"])
 def test_json_is_taken_however_it_is_declared(service: Service, board: Any, kind: str) -> None:
     assert service.client.post(f"/v1/boards/{board()}/scores", content=SCORE, headers={"content-type": kind}).status_code == 200

@@ -12,7 +12,7 @@ from keepscore.errors import BodyCutShort, BodyTooLarge, InvalidField, Malformed
 from keepscore.service.http.deadlines import Deadlines
 from keepscore.service.http.messages import AnyQuery, AsgiReceive
 
-__all__ = ["decoded", "query_of", "read_body"]
+__all__ = ["check_declared_type", "decoded", "query_of", "read_body"]
 
 
 #: Parsed queries that are remembered, in bytes; and what each takes beside its text.
@@ -93,6 +93,13 @@ async def _whole_body(receive: AsgiReceive, length: int, limit: int) -> bytes:
         promised = "without its last chunk" if length < 0 else f"after {len(body)} of {length} bytes"
         raise BodyCutShort(f"the body ends {promised}: send all of it. Nothing was recorded")
     return body
+
+
+def check_declared_type(headers: list[tuple[bytes, bytes]]) -> None:
+    """Refuse a request without a body that declares another type than JSON: a form that any web page could send."""
+    for name, value in headers:
+        if name == b"content-type":
+            _check_json(value)
 
 
 def _check_json(kind: bytes) -> None:

@@ -17,7 +17,7 @@ import msgspec
 from keepscore.domain.results.standings import encode
 from keepscore.errors import KeepscoreError, UnknownBoard
 from keepscore.service.http.deadlines import Deadlines
-from keepscore.service.http.decoding import decoded, query_of, read_body
+from keepscore.service.http.decoding import check_declared_type, decoded, query_of, read_body
 from keepscore.service.http.direct import direct_sender
 from keepscore.service.http.messages import (
     NO_STORE,
@@ -37,7 +37,7 @@ from keepscore.service.http.messages import (
 from keepscore.service.http.problems import problem_answer, problem_of
 from keepscore.service.http.request_ids import request_id_of
 from keepscore.service.http.sockets import FAILED, POLICY, WebSocket
-from keepscore.service.http.table import UNROUTED, Endpoint, Example, Route, Table, check_route
+from keepscore.service.http.table import SAFE, UNROUTED, Endpoint, Example, Route, Table, check_route
 
 __all__ = [
     "BODY_SECONDS",
@@ -139,14 +139,16 @@ def _endpoint(route: Route, refresh: Callable[[], Awaitable[bool]] | None, deadl
     """Return what answers a request to a route, within all links: query, body, handler."""
     handler, kind, default, limit = route.handler, route.query, route.query(), route.max_body
     decoder = None if route.body is NoBody else msgspec.json.Decoder(route.body)
+    writes = route.method not in SAFE
 
     async def endpoint(request: Request[Any, Any]) -> Answer | Prepared:
         query_string = request.query_string
         request.query = query_of(kind, query_string) if query_string else default
-        if decoder is not None and route.takes_no_body and not _has_body(request.headers):
-            request.body = route.body()
-        elif decoder is not None:
+        if decoder is not None and (not route.takes_no_body or _has_body(request.headers)):
             request.body = decoded(decoder, await read_body(request.receive, request.headers, limit, deadlines))
+        elif writes:
+            check_declared_type(request.headers)
+            request.body = route.body()
         try:
             return await handler(request)
         except UnknownBoard:

@@ -17,7 +17,7 @@ from keepscore.service.http.layer import Answer, Link, Prepared, Request, Route
 from keepscore.service.http.messages import with_headers
 from keepscore.service.http.problems import problem_answer
 from keepscore.service.http.request_ids import request_id_of
-from keepscore.service.http.table import UNROUTED, Endpoint
+from keepscore.service.http.table import SAFE, UNROUTED, Endpoint
 
 __all__ = ["ANY", "cors_link", "host_link", "is_loopback", "origin_link"]
 
@@ -25,8 +25,6 @@ __all__ = ["ANY", "cors_link", "host_link", "is_loopback", "origin_link"]
 ANY = "*"
 #: Seconds for which a browser may remember what it may send.
 PREFLIGHT_S = 600
-#: Methods that change nothing. What a page of another origin reads with them, the browser does not show to it.
-SAFE = ("GET", "HEAD", "OPTIONS")
 #: Headers of answers that pages of other origins may read, beside those that they may always read.
 EXPOSED = "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
 #: Headers that they may send.

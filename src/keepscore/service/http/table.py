@@ -16,7 +16,7 @@ from keepscore.caches import ByteCache
 from keepscore.errors import InvalidField, MethodNotAllowed, UnknownRoute
 from keepscore.service.http.messages import Answer, AsgiScope, NoBody, NoQuery, Prepared
 
-__all__ = ["COSTS", "SCOPES", "UNROUTED", "Access", "Cost", "Endpoint", "Example", "Route", "Table", "check_route"]
+__all__ = ["COSTS", "SAFE", "SCOPES", "UNROUTED", "Access", "Cost", "Endpoint", "Example", "Route", "Table", "check_route"]
 
 #: What a client must be allowed to do to use a route; `open` is for everybody (health checks and pages).
 Access = Literal["open", "read", "submit", "moderate", "admin"]
@@ -26,6 +26,8 @@ Cost = Literal["light", "normal", "heavy"]
 About = Literal["default", "visible", "all"]
 SCOPES: tuple[str, ...] = get_args(Access)
 COSTS: tuple[str, ...] = get_args(Cost)
+#: Methods that change nothing. What a page of another origin reads with them, the browser does not show to it.
+SAFE = ("GET", "HEAD", "OPTIONS")
 
 #: The most bytes of a body, unless a route takes more.
 MAX_BODY_BYTES = 1 << 20
