@@ -122,6 +122,7 @@ def planned(sets: SortedSets, way: Way, request: MigrationRequest, keys: Sequenc
         )
     is_here = way.engine is not None and sets.is_at(way.engine)
     given = _given_place(way.board, request, keys)
+    places: Mapping[str, RankingPlace]
     places = {key: given or _place_of(key, way.board, known) for known in [KeyPlaces(way.board, now_ms())] for key in keys}
     doubled = [place for place, times in Counter(places.values()).items() if times > 1]
     if doubled:

@@ -105,6 +105,9 @@ def test_a_regional_submission_is_answered_with_the_regional_rank(client: httpx.
     assert (up["score"], up["rank"], up["rank_change"]) == (6, 1, 1), "the region is the one that the player has sent before"
     assert taken(client.get(f"{BASE}/rank/772?type=regional"))["rank"] == 2
     assert players(client, type="regional", region="apac") == [(771, 6), (772, 2)]
+    assert players(client, leaderboard_type="regional", region="apac") == [(771, 6), (772, 2)]
+    assert taken(client.get(f"{BASE}/rank/772?leaderboard_type=regional"))["rank"] == 2
+    refused(client.get(f"{BASE}/rank/772?leaderboard_type=regional&type=friends"), 422, "regional", "friends")
     for answer in (
         client.post(f"{BASE}/score", json={"player_id": 773, "score": 1, "leaderboard_type": "regional"}),
         client.get(f"{BASE}/rank/773?type=regional"),

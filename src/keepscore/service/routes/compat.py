@@ -236,24 +236,24 @@ class Compat:
 
     def _view(self, query: WhichQuery, region: str | None = None) -> View:
         region = query.region or region
-        if query.type == "regional" and region is None:
+        if query.kind == "regional" and region is None:
             raise InvalidField("type = 'regional' needs a region: add region=…")
-        segment = f"region:{region}" if query.type == "regional" else None
+        segment = f"region:{region}" if query.kind == "regional" else None
         return self._reader.view(self._board, query.period, None, segment)
 
     async def top(self, request: Request[CompatTopQuery, NoBody]) -> Answer | Prepared:
         """Return the top n; it is kept encoded until the ranking changes."""
         query = request.query
-        if query.type == "friends":
+        if query.kind == "friends":
             found = await self._friends(request, query.player_id)
             friends = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, 0) for s in found.standings]
-            return Answer(_told(found, RankedPlayers(query.type, query.period, len(friends), friends[: query.n])), headers=NO_STORE)
+            return Answer(_told(found, RankedPlayers(query.kind, query.period, len(friends), friends[: query.n])), headers=NO_STORE)
         view, key = self._view(query)._replace(viewer=request.principal.player), (THEIRS, request.query_string)
 
         async def made() -> Made:
             top = await self._reader.top(view, query.n)
             players = [RankedPlayer(s.rank, _shown(s.player_id), s.name, s.score, s.rank_change) for s in top.standings]
-            return _told(top, RankedPlayers(query.type, query.period, top.total_players, players)), top.position
+            return _told(top, RankedPlayers(query.kind, query.period, top.total_players, players)), top.position
 
         if view.viewer is not None and (self._reader.cards.has_secrets or await self._is_own(view)):
             return Answer((await made())[0], headers=NO_STORE)
@@ -273,13 +273,13 @@ class Compat:
     async def rank(self, request: Request[WhichQuery, NoBody]) -> Answer | Prepared:
         """Return a player's rank; that in a region, in the one that the request names, or else in the player's own."""
         query, player = request.query, request.path[0]
-        if query.type == "friends":
+        if query.kind == "friends":
             found = await self._friends(request, player)
             for own in (standing for standing in found.standings if standing.is_current_player):
                 score, total = own.score, len(found.standings)
                 return Answer(_told(found, PlayerRank(_shown(player), own.rank, score, total, _share(found))), headers=NO_STORE)
             raise UnknownPlayer(f"player {player!r} is not ranked on board {self._board!r} ({query.period})")
-        is_own = query.type == "regional" and query.region is None
+        is_own = query.kind == "regional" and query.region is None
         view = self._view(query, await self._region_of(player, "type") if is_own else None)._replace(viewer=request.principal.player)
         place = await self._reader.player(view, player)
         told = place.score, place.total_players, place.percentile, place.approximate, place.error
@@ -289,7 +289,7 @@ class Compat:
     async def around(self, request: Request[CompatAroundQuery, NoBody]) -> Answer | Prepared:
         """Return the players around a rank."""
         rank = whole_number("rank", request.path[0])
-        if request.query.type == "friends":
+        if request.query.kind == "friends":
             check_within("rank", rank, 1, MAX_RANK)
             found = await self._friends(request, request.query.player_id)
             near = found.standings[max(0, rank - 1 - request.query.range) : rank + request.query.range]

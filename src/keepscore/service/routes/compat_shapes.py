@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from keepscore.errors import InvalidField
 from keepscore.service.routes.stated import AroundCount, NumberField, PageLimit, Region, TextField, Time
 
 __all__ = [
@@ -74,11 +75,19 @@ class Updated(msgspec.Struct):
 
 
 class WhichQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Which ranking: global, of a region, or among friends; of a period."""
+    """Which ranking: global, of a region, or among friends; of a period. `leaderboard_type`, as in a body, is `type`."""
 
     type: Type = "global"
+    leaderboard_type: Type = "global"
     period: Period = "all_time"
     region: Region | None = None
+
+    @property
+    def kind(self) -> Type:
+        """Which ranking is meant, by either name."""
+        if "global" not in (self.type, self.leaderboard_type) and self.type != self.leaderboard_type:
+            raise InvalidField(f"type = {self.type!r} is not leaderboard_type = {self.leaderboard_type!r}: send one of them")
+        return self.leaderboard_type if self.type == "global" else self.type
 
 
 class CompatTopQuery(WhichQuery, forbid_unknown_fields=True, kw_only=True):

@@ -55,6 +55,7 @@ PARAMETERS = EXPLAINED_PARAMETERS | {
     "refused (409) if the board has another version by now.",
     "n": "How many players, 1 to 1,000.",
     "type": "`global`, `regional` with `region`, or `friends` of a player.",
+    "leaderboard_type": "The same as `type`.",
     "period": "`daily`, `weekly`, `monthly` or `all_time`.",
     "region": "The region of a regional ranking.",
     "range": "How many players above and below, up to 500.",
