@@ -85,4 +85,5 @@ def test_every_package_that_users_install_has_a_least_version() -> None:
         *(one for name in ("client", "parquet", "postgres", "prizes", "redis", "service") for one in extras[name]),
     ]
     assert [one for one in needed if ">=" not in one] == []
+    assert {*extras["client"]} <= {*extras["service"]}, "commands call services"
     assert extras["all"] == ["keepscore[client,parquet,postgres,prizes,redis,service]"]

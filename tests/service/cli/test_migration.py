@@ -186,7 +186,7 @@ def test_keys_may_be_imported_one_after_the_other(migration: Migration) -> None:
     assert (done.returncode, "takes no scores" in done.stderr, WEEKLY in done.stderr) == (0, True, True), done.stderr
     assert migration.scores("xp") == SETS[GLOBAL]
     assert migration.sets() == SETS
-    refusal = run("top", "xp", "--window", "weekly", cwd=migration.directory)
+    refusal = run("increment", "xp", "ada", "5", cwd=migration.directory)
     assert (refusal.returncode, WEEKLY in refusal.stderr) == (2, True), refusal.stderr
     done = migration.run("xp", "--key", WEEKLY)
     assert (done.returncode, done.stderr) == (0, "")
