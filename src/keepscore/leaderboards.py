@@ -134,6 +134,7 @@ class Leaderboards(LiveReads):
             live=LiveTimes(interval_s=duration_ms(settings.live_interval) / 1000, heartbeat_s=duration_ms(settings.live_heartbeat) / 1000),
             friends=FriendRules(is_mutual=settings.friends == "mutual"),
             webhook=settings.webhook,
+            channels=settings.channels,
         )
         return cls(connect, clock, runtime_settings)
 

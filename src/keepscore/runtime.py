@@ -21,6 +21,7 @@ from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.certificates import Signer
 from keepscore.domain.friends import ONE_WAY, FriendRules
+from keepscore.domain.outside_channels import NO_CHANNELS, OutsideChannels
 from keepscore.domain.profiles import NO_CARD
 from keepscore.domain.webhooks import WebhookTarget
 from keepscore.fairplay.addresses import Addresses
@@ -76,6 +77,7 @@ from keepscore.reading.reader import Reader
 from keepscore.storage.engines.base import RankingEngine
 from keepscore.storage.feeds.base import Feed
 from keepscore.storage.ledgers.base import Ledger
+from keepscore.writing.announcing import Announcer
 from keepscore.writing.applier import Applier
 from keepscore.writing.catching_up import CatchUp
 from keepscore.writing.engine_checks import EngineChecks
@@ -124,6 +126,8 @@ class RuntimeSettings:
     friends: FriendRules = ONE_WAY
     #: Where messages about rewards go; None: nowhere, they wait.
     webhook: WebhookTarget | None = None
+    #: Where programs outside hear of ranks and windows.
+    channels: OutsideChannels = NO_CHANNELS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -275,6 +279,7 @@ async def build_runtime(
         rules=rules,
         origins=addresses,
         segments=following,
+        announcer=Announcer(feed, settings.channels),
     )
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 

@@ -78,7 +78,7 @@ def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.Monkey
     words = {"ledger.keep_keys": "45d", "ledger.keep_events": "45d", "server.stop_timeout": "45s"}
     words |= {"server.log_level": "debug", "server.log_format": "json", "server.idle_timeout": "45s", "server.body_timeout": "45s"}
     words |= {"server.allowed_hosts": "scores.example.com, play.example.com", "server.cors_origins": "https://play.example.com"}
-    words |= {"live.interval": "45s", "live.heartbeat": "45s"}
+    words |= {"live.interval": "45s", "live.heartbeat": "45s", "live.updates_channel": "to:{player}"}
     words |= {"server.auth": "off", "server.environment": "test", "players.friends": "mutual"}
     words |= {"server.page": "off", "server.embed_origins": "https://club.example.com", "webhooks.allow": "game.example.com"}
     words |= {"webhooks.url": "https://other.example.com/hooks", "webhooks.secret": f"whsec_{'C' * 32}"}
@@ -89,7 +89,10 @@ def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.Monkey
         # One secret, from here or from there.
         (tmp_path / "text").write_text(f"whsec_{'B' * 32}")
         del base["KEEPSCORE_WEBHOOKS_SECRET"]
-    plain, changed = load_settings(environment=dict(WEBHOOKS) if base else {}), load_settings(environment={**base, variable: text})
+    if name.endswith("_channel"):
+        base = {"KEEPSCORE_ENGINE_URL": "redis://127.0.0.1"}
+    plain = load_settings(environment=dict(WEBHOOKS) if name.startswith("webhooks.") else base)
+    changed = load_settings(environment={**base, variable: text})
     # Another environment has another ledger, too.
     assert sum(before != after for before, after in zip(plain, changed, strict=True)) == (2 if name == "server.environment" else 1)
 

@@ -18,6 +18,7 @@ from keepscore.access.environments import engine_url_for, ledger_url_for
 from keepscore.config.table import SETTINGS, Setting, checked
 from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.caps import Caps, LiveCaps
+from keepscore.domain.outside_channels import OFF, OutsideChannels
 from keepscore.domain.webhooks import WebhookTarget, webhook_target
 from keepscore.errors import ConfigError, InvalidBoard
 
@@ -65,6 +66,7 @@ class Settings(NamedTuple):
     live_interval: str
     live_heartbeat: str
     live_caps: LiveCaps
+    channels: OutsideChannels
     #: Where messages about rewards go, if they go anywhere.
     webhook: WebhookTarget | None
     boards: list[Board]
@@ -123,8 +125,17 @@ def load_settings(
         live_interval=values["live.interval"],
         live_heartbeat=values["live.heartbeat"],
         live_caps=LiveCaps(values["live.max_per_connection"], values["live.max_per_key"], values["live.max_per_address"]),
+        channels=_channels(values, engine),
         boards=boards,
     )
+
+
+def _channels(values: Mapping[str, Any], engine: str) -> OutsideChannels:
+    """Return the channels for programs outside, which are those of the engine's Redis."""
+    for name in ("live.updates_channel", "live.reset_channel"):
+        if values[name] != OFF and engine == "embedded://":
+            raise ConfigError(f"{name} = {values[name]!r} is a channel of Redis: use an engine on Redis, or leave it out")
+    return OutsideChannels(values["live.updates_channel"], values["live.reset_channel"])
 
 
 def _webhook(values: Mapping[str, Any]) -> WebhookTarget | None:

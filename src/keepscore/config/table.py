@@ -11,6 +11,7 @@ from keepscore.access.rates import rate_of
 from keepscore.domain.caps import DEFAULT_CAPS, DEFAULT_LIVE_CAPS
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.friends import FRIEND_MODES, MAX_FRIENDS
+from keepscore.domain.outside_channels import OFF, is_channel_template
 from keepscore.errors import ConfigError
 
 __all__ = ["SETTINGS", "Setting", "checked"]
@@ -123,6 +124,18 @@ SETTINGS: dict[str, Setting] = {
     "live.max_per_address": Setting(
         int, DEFAULT_LIVE_CAPS.per_address, "how many live subscriptions one client address has in each process", COUNT
     ),
+    "live.updates_channel": Setting(
+        str,
+        OFF,
+        "the channel of Redis on which programs outside hear that a player's score has changed the player's rank",
+        "a template with {player}, such as 'leaderboard:updates:{player}', and {board} and {window} where wanted, or 'off'",
+    ),
+    "live.reset_channel": Setting(
+        str,
+        OFF,
+        "the channel of Redis on which programs outside hear that a window was closed, or a board reset",
+        "a template such as 'leaderboard:reset', with {board} and {window} where wanted, or 'off'",
+    ),
     "engine.url": Setting(
         str, "embedded://", "where rankings are kept", "embedded://, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…"
     ),
@@ -212,6 +225,8 @@ def checked(name: str, value: Any, where: str) -> Any:
         right = right and all(isinstance(part, str) and PARTS[name].fullmatch(part) for part in value)
     elif name in DURATIONS:
         right = right and (_is_duration(value, *DURATIONS[name]) or (name == "ledger.keep_events" and value == "forever"))
+    elif name.endswith("_channel"):
+        right = right and is_channel_template(value, "updates" if name == "live.updates_channel" else "resets")
     elif setting.kind is str:
         right = right and bool(value)
     if not right:

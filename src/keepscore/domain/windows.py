@@ -25,7 +25,7 @@ from keepscore.domain.board_checks import brief
 from keepscore.domain.boards import Board, Weekday
 from keepscore.errors import UnknownWindow
 
-__all__ = ["FOREVER_MS", "Span", "span_at", "span_of", "uncut", "whole_at"]
+__all__ = ["FOREVER_MS", "Span", "day_of", "span_at", "span_of", "uncut", "whole_at"]
 
 #: The end of what never ends: beyond the last moment of year 9999.
 FOREVER_MS = 253_402_300_800_000
@@ -62,6 +62,11 @@ def span_at(board: Board, window: str, moment: int) -> Span | None:
         return whole
     cuts = _cuts(board, whole)
     return _part(whole, cuts, bisect_right(cuts, moment))
+
+
+def day_of(board: Board, moment: int) -> date:
+    """Return the day of a moment, by the board's clock."""
+    return _clock(board, moment).date()
 
 
 def span_of(board: Board, window: str, window_id: str) -> Span:

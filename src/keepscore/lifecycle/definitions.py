@@ -58,6 +58,7 @@ class Definitions:
         self._configured = configured
         #: Held while a definition changes.
         self.defining = asyncio.Lock()
+        self.announcer = parts.announcer
         #: Boards that could not be loaded at the start, by number, and why.
         self.unloaded: dict[int, EngineUnavailable] = {}
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keepscore.domain.boards import Board
 from keepscore.domain.durations import time_of
 from keepscore.domain.results.standings import Reset
-from keepscore.domain.windows import span_at
+from keepscore.domain.windows import Span, span_at
 from keepscore.errors import NothingToUndo, RolledUp, WindowClosed
 from keepscore.lifecycle.definitions import Definitions
 from keepscore.projection.live_boards import LiveBoard
@@ -37,6 +37,7 @@ class Resets:
 
     async def reset(self, name: str, keep: Keep) -> Reset:
         """Start over; when this returns, readers see the new rankings."""
+        cut: list[tuple[Board, Span]] = []
 
         def make(live: LiveBoard) -> tuple[Board, Reset]:
             # Whatever came before has an earlier time, unless its sender gave it one.
@@ -44,7 +45,8 @@ class Resets:
             _check_not_closed(live, moment - 1)
             board = replace(live.board, resets=[*live.board.resets, _text(moment)])
             spans = [span_at(board, window, moment - 1) for window in board.periods]
-            ended = {span.window: span.id for span in spans if span is not None}
+            cut[:] = [(board, span) for span in spans if span is not None]
+            ended = {span.window: span.id for _, span in cut}
             return board, Reset(name, len(board.resets), ended, time_of(moment))
 
         answer = await self._change(name, "reset", make, keep)
@@ -52,6 +54,8 @@ class Resets:
             if self._clock() >= round(answer.at.timestamp() * 1000):
                 break
             await asyncio.sleep(CLOCK_RETRY_S)
+        for board, span in cut:
+            self._definitions.announcer.window_ended(board, span, "reset")
         return answer
 
     async def undo(self, name: str, keep: Keep) -> Reset:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from keepscore.projection.behind import Behind
 from keepscore.projection.restate import Restater
 from keepscore.projection.stores import Stores
+from keepscore.writing.announcing import Announcer
 from keepscore.writing.healing import Healing
 from keepscore.writing.idempotency import Retries
 from keepscore.writing.identity import WriterIdentity
@@ -34,3 +35,4 @@ class WriteParts:
     rules: SubmissionRules
     origins: Origins
     segments: SegmentSource
+    announcer: Announcer

@@ -78,7 +78,9 @@ class Submissions:
         if key is not None and any(isinstance(entry, Entry) and entry.idempotency_key is not None for entry in entries):
             raise InvalidField("give an idempotency key to the batch or to its entries, not to both")
         live = self._catalog[board]
-        terms, is_ruled = EntryTerms(self._clock(), backfill, results, self._plays), live.limits is not None
+        is_ruled = live.limits is not None
+        # Ranks are worked out where somebody hears of them.
+        terms = EntryTerms(self._clock(), backfill, results or self._writer.announcer.tells_ranks, self._plays)
         address = self._origins.here()
         whole = PendingRequest([], [], None, results, True, self._writer.answer(), is_ruled=is_ruled)
         requests = [whole]

@@ -47,6 +47,7 @@ class Writer:
         self._applier = applier
         self._receipts = receipts
         self._feed = feed
+        self.announcer = parts.announcer
         #: Whether the engine works while this process does something else.
         self._overlaps = parts.stores.engine.is_shared
         #: One group after the other is applied on each board.
@@ -158,6 +159,7 @@ class Writer:
             # Nearly all updates share one tuple of rankings.
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings} | applied.rolled_up)
+            self.announcer.ranks_changed(plans, applied.outcomes)
             if applied.redefined:
                 plans = {key: plan.on(applied.redefined.get(plan.boards[0].id, plan.boards[0])) for key, plan in plans.items()}
             if applied.failed:

@@ -138,7 +138,11 @@ class Closing(Job):
             return []
         found = _Found(self.parts, live, due, pace)
         await found.look()
-        return [span for span in sorted(found.spans, key=lambda span: (span.end, span.window)) if await found.close(span)]
+        closed = [span for span in sorted(found.spans, key=lambda span: (span.end, span.window)) if await found.close(span)]
+        for span in closed:
+            if span.end not in live.board.cuts:
+                self.parts.writer.announcer.window_ended(live.board, span, "closed")
+        return closed
 
     async def _is_quiet(self, live: LiveBoard, end: int, until: int) -> bool:
         """Return whether no score of before `end` has come for a while. O(scores since the last look)."""

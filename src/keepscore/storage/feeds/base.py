@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 
 from keepscore.storage.engines.base import Ranking
 
@@ -31,3 +31,7 @@ class Feed(ABC):
     @abstractmethod
     async def publish(self, changed: Set[Ranking]) -> None:
         """Tell everybody which rankings changed."""
+
+    @abstractmethod
+    def announce(self, messages: Sequence[tuple[str, bytes]]) -> None:
+        """Tell programs outside, each message on its channel, soon. Without channels, do nothing."""

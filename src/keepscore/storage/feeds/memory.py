@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from keepscore.storage.engines.base import Ranking
 from keepscore.storage.feeds.base import Feed, Listener
@@ -28,3 +28,6 @@ class MemoryFeed(Feed):
     async def publish(self, changed: Set[Ranking]) -> None:
         for listener in self._listeners:
             listener(changed)
+
+    def announce(self, messages: Sequence[tuple[str, bytes]]) -> None:
+        """Do nothing: there is nowhere to tell it."""

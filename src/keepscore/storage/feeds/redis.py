@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Set
+from collections import deque
+from collections.abc import Sequence, Set
 from typing import Any
 
 import msgspec
@@ -20,6 +21,8 @@ __all__ = ["RedisFeed"]
 CHANNEL = "keepscore:feed"
 #: Seconds between two tries to listen again.
 LISTEN_RETRY_S = 1.0
+#: Messages for programs outside that wait to be sent at most, the oldest of which are dropped, and that are sent at once.
+MAX_UNSENT, SENT_AT_ONCE = 10_000, 500
 
 log = logging.getLogger(__name__)
 
@@ -43,13 +46,16 @@ class RedisFeed(Feed):
         #: What to tell the others next, and the task that does so.
         self._untold: set[Ranking] = set()
         self._telling: asyncio.Task[None] | None = None
+        #: Messages for programs outside, and the task that sends them.
+        self._unsent: deque[tuple[str, bytes]] = deque(maxlen=MAX_UNSENT)
+        self._sending: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         self._task = asyncio.create_task(self._hear())
 
     async def close(self) -> None:
         self._closing = True
-        tasks = [task for task in (self._task, self._telling) if task is not None]
+        tasks = [task for task in (self._task, self._telling, self._sending) if task is not None]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -78,6 +84,22 @@ class RedisFeed(Feed):
             except Exception as exc:
                 # Whatever the driver raises: others look for themselves within a second.
                 log.debug("a notice was not sent: %s", exc)
+
+    def announce(self, messages: Sequence[tuple[str, bytes]]) -> None:
+        self._unsent.extend(messages)
+        if self._unsent and (self._sending is None or self._sending.done()):
+            self._sending = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        """Send what programs outside hear of. Like everything on a channel, it may be lost."""
+        while self._unsent:
+            try:
+                async with self._clients[0].pipeline(transaction=False) as pipeline:
+                    for _ in range(min(len(self._unsent), SENT_AT_ONCE)):
+                        pipeline.publish(*self._unsent.popleft())
+                    await pipeline.execute()
+            except Exception as exc:
+                log.debug("messages for programs outside were not sent: %s", exc)
 
     def _tell_listeners(self, changed: Set[Ranking]) -> None:
         for listener in self._listeners:
