@@ -21,7 +21,7 @@ from keepscore.storage.ledgers.sqlite.ledger import SqliteLedger
 if TYPE_CHECKING:
     from keepscore.access.rate_limits import LimitCounts
 
-__all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "is_missing", "ledger_from_url", "limit_counts_for"]
+__all__ = ["ENGINE_URLS", "LEDGER_URLS", "engine_from_url", "feed_for", "is_missing", "is_redis", "ledger_from_url", "limit_counts_for"]
 
 #: What an engine's URL may look like.
 ENGINE_URLS = {"embedded": "embedded://", **EXAMPLES}
@@ -48,11 +48,16 @@ def engine_from_url(url: str, clock: Callable[[], int]) -> RankingEngine:
     """Return the engine at a URL."""
     if url == "embedded://":
         return EmbeddedEngine()
-    if url.partition(":")[0] in EXAMPLES:
+    if is_redis(url):
         with _needs("redis", f"engine url = {without_secrets(url)!r}"):
             from keepscore.storage.engines.redis.engine import RedisEngine
         return RedisEngine(url, clock)
     raise ConfigError(f"engine url = {without_secrets(url)!r} cannot be used; allowed: {'; '.join(ENGINE_URLS.values())}")
+
+
+def is_redis(engine: str) -> bool:
+    """Return whether an engine's URL is that of a Redis."""
+    return engine.partition(":")[0] in EXAMPLES
 
 
 def ledger_from_url(url: str, shared: bool = False) -> Ledger:

@@ -10,8 +10,6 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import jwt
-
 from keepscore.access.api_keys import derived_secret, hash_of, parse_key
 from keepscore.access.principals import ALL_BOARDS, check_patterns
 from keepscore.domain.durations import duration_ms
@@ -66,6 +64,8 @@ def ttl_ms_of(ttl: str) -> int:
 
 def signed_token(claims: TokenClaims, key_id: str, key_hash: bytes, environment: str, now: int) -> str:
     """Return the text of a token."""
+    import jwt  # Not where the program starts: most need none, and it takes a tenth of a second.
+
     payload: dict[str, object] = {"player_id": claims.player, "exp": claims.expires_ms // 1000, "iat": now // 1000, "env": environment}
     if claims.boards != ALL_BOARDS:
         payload["boards"] = list(claims.boards)
@@ -74,6 +74,8 @@ def signed_token(claims: TokenClaims, key_id: str, key_hash: bytes, environment:
 
 def key_id_of(token: str) -> str | None:
     """Return the id of the key that a token says to be signed with; None where it is no token. Nothing is verified."""
+    import jwt
+
     if len(token) > MAX_TOKEN_CHARS or token.count(".") != 2:
         return None
     try:
@@ -87,6 +89,8 @@ def key_id_of(token: str) -> str | None:
 
 def verified_claims(token: str, key_hash: bytes, environment: str, now: int) -> TokenClaims:
     """Return what a token says that is signed with a key's secret, or say what is wrong with it."""
+    import jwt
+
     try:
         options = {
             "verify_exp": False,

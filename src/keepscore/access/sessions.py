@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from http.cookies import CookieError, SimpleCookie
 
-import jwt
-
 from keepscore.access.api_keys import derived_secret
 from keepscore.errors import Unauthenticated
 
@@ -27,12 +25,16 @@ MAX_COOKIE_CHARS = 4096
 
 def signed_session(key_id: str, key_hash: bytes, environment: str, expires_ms: int) -> str:
     """Return the text of a session."""
+    import jwt  # Not where the program starts: most need none, and it takes a tenth of a second.
+
     payload = {"exp": expires_ms // 1000, "env": environment}
     return jwt.encode(payload, derived_secret(key_hash, PURPOSE), ALGORITHM, headers={"kid": key_id})
 
 
 def expires_of(session: str, key_hash: bytes, environment: str, now: int) -> int:
     """Return until when a session lasts that is signed with a key's secret, in milliseconds, or say what is wrong with it."""
+    import jwt
+
     options = {"verify_exp": False, "require": ["exp", "env"]}
     try:
         found = jwt.decode(session, derived_secret(key_hash, PURPOSE), [ALGORITHM], options)  # type: ignore[arg-type]

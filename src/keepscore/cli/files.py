@@ -20,7 +20,6 @@ from keepscore.cli.migration import MigrationRequest, Moved, bad_members, import
 from keepscore.cli.options import Config, Json, Url, Yes, cell, err, new_table, out, print_json, reach
 from keepscore.cli.shadowing import cut_over as cut_over_sets
 from keepscore.cli.shadowing import follow as follow_sets
-from keepscore.cli.takeover import sorted_sets
 from keepscore.domain.board_checks import brief
 from keepscore.domain.formulas import Formula
 from keepscore.domain.nouns import counted
@@ -109,6 +108,8 @@ def import_(
     request = MigrationRequest(board, key, decoding, name, window, window_id, segment, url, config)
     if follow + cut_over + dry_run > 1:
         raise ConfigError("--dry-run, --follow and --cut-over are three things to do: give one of them")
+    from keepscore.cli.takeover import sorted_sets  # Not for other commands: the client of Redis takes a while to load.
+
     with sorted_sets(source) as sets:
         if follow:
             follow_sets(sets, request, every, json)

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,13 +18,16 @@ from keepscore.cli.importing import ImportTarget
 from keepscore.cli.members import BadMember, entries_of
 from keepscore.cli.migration import MigrationRequest, MovedSet, label_of
 from keepscore.cli.options import AnyLeaderboards
-from keepscore.cli.takeover import ASIDE, SortedSets
 from keepscore.domain.boards import Board
 from keepscore.domain.imports import PART_ROWS, NewPart, as_text, row_digest
 from keepscore.domain.inputs import Entry
 from keepscore.domain.key_places import RankingPlace
+from keepscore.domain.keys import ASIDE
 from keepscore.domain.results.standings import BoardEvent
 from keepscore.domain.scoring import Scope
+
+if TYPE_CHECKING:
+    from keepscore.cli.takeover import SortedSets
 
 __all__ = ["Followed", "Follower"]
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from keepscore.cli.takeover import is_redis
 from keepscore.config import Settings
-from keepscore.connect import engine_from_url, feed_for, ledger_from_url
+from keepscore.connect import engine_from_url, feed_for, is_redis, ledger_from_url
 from keepscore.domain.boards import Board
 from keepscore.domain.inputs import Entry
 from keepscore.domain.key_places import RankingPlace

@@ -8,21 +8,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepscore.cli.importing import ImportTarget
 from keepscore.cli.ledger_alone import define_alone, defined, ledger_alone
 from keepscore.cli.members import BadMember, Decoding, Members, bring, compare, entries_of
 from keepscore.cli.options import at_service, err, reach
-from keepscore.cli.takeover import ASIDE, SortedSets
 from keepscore.config import Settings, load_settings
 from keepscore.domain.boards import Board
 from keepscore.domain.durations import time_of
 from keepscore.domain.key_places import KeyPlaces, RankingPlace
+from keepscore.domain.keys import ASIDE
 from keepscore.domain.values import moment_of
 from keepscore.domain.windows import span_at, span_of
 from keepscore.errors import ConfigError, KeepscoreError, LedgerInUse, UnknownBoard, UnknownWindow
 from keepscore.leaderboards import now_ms
+
+if TYPE_CHECKING:
+    from keepscore.cli.takeover import SortedSets
 
 __all__ = ["MigrationRequest", "Moved", "MovedSet", "Way", "bad_members", "import_sets", "label_of", "planned", "source_of", "way_to"]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.live import Live
@@ -17,9 +18,12 @@ from rich.table import Table
 from keepscore.cli.following import Followed, Follower
 from keepscore.cli.migration import MigrationRequest, MovedSet, Way, planned, way_to
 from keepscore.cli.options import AnyLeaderboards, cell, confirm, err, new_table, out, print_json, reach
-from keepscore.cli.takeover import ASIDE, SortedSets
+from keepscore.domain.keys import ASIDE
 from keepscore.domain.nouns import counted
 from keepscore.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keepscore.cli.takeover import SortedSets
 
 __all__ = ["cut_over", "follow"]
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from keepscore.connect import is_redis
 from keepscore.domain.boards import Board
 from keepscore.domain.key_places import RankingPlace
+from keepscore.domain.keys import ASIDE
 from keepscore.errors import ConfigError
 from keepscore.leaderboards import now_ms
 from keepscore.storage.engines.base import Ranking
@@ -16,15 +18,12 @@ from keepscore.storage.engines.redis.answers import unpack
 from keepscore.storage.engines.redis.boards import TAKEN, ListEntry, present_rankings
 from keepscore.storage.engines.redis.client import RedisClient
 from keepscore.storage.engines.redis.layouts import board_keys, keys_of
-from keepscore.storage.engines.redis.shadows import BEFORE
-from keepscore.storage.engines.redis.url import EXAMPLES, parse_redis_url
+from keepscore.storage.engines.redis.url import parse_redis_url
 
-__all__ = ["ASIDE", "SortedSets", "is_redis", "sorted_sets"]
+__all__ = ["SortedSets", "sorted_sets"]
 
 #: Members that one read brings, about; and keys that one look for keys does.
 CHUNK_MEMBERS, CHUNK_KEYS = 5000, 1000
-#: Where a set is moved that has the name of a board's key.
-ASIDE = BEFORE
 #: What makes a pattern of a key.
 PATTERN = set("*?[")
 #: What Keepscore names its own keys by.
@@ -43,11 +42,6 @@ def sorted_sets(url: str) -> Iterator[SortedSets]:
             yield SortedSets(client, runner)
         finally:
             runner.run(client.close())
-
-
-def is_redis(engine: str) -> bool:
-    """Return whether an engine's URL is that of a Redis."""
-    return engine.partition(":")[0] in EXAMPLES
 
 
 class SortedSets:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import jwt
 import msgspec
-from jwt.algorithms import get_default_algorithms
 
 from keepscore.errors import InvalidField, NotInstalled
 
@@ -47,7 +46,7 @@ class Signer:
     @property
     def is_able(self) -> bool:
         """Whether what it needs is installed."""
-        return _ALGORITHM in get_default_algorithms()
+        return importlib.util.find_spec("cryptography") is not None
 
     def public_key(self) -> PublicKey:
         """Return the public key."""
@@ -62,6 +61,8 @@ class Signer:
 
     def sign(self, kind: StatementKind, claims: Mapping[str, Any]) -> str:
         """Return a signed statement."""
+        import jwt  # Not where the program starts: most need none, and it takes a tenth of a second.
+
         headers = {"typ": _type(kind), "kid": self.public_key().kid}
         return jwt.encode(dict(claims), self._key, algorithm=_ALGORITHM, headers=headers)
 
@@ -71,6 +72,8 @@ def verified(statement: str, key: str, kind: StatementKind | None = None) -> tup
 
     `key` is the public key: PEM, a JWK, or what the service gives at `/v1/certificates/key`.
     """
+    import jwt
+
     _algorithm()
     given = statement.strip()
     if len(given) > MAX_STATEMENT or given.count(".") != 2:
@@ -89,6 +92,8 @@ def verified(statement: str, key: str, kind: StatementKind | None = None) -> tup
 
 def unverified(statement: str) -> dict[str, Any]:
     """Return what a statement says that comes from the ledger, and need not be verified."""
+    import jwt
+
     return jwt.decode(statement, options={"verify_signature": False})
 
 
@@ -97,6 +102,8 @@ def _type(kind: str) -> str:
 
 
 def _algorithm() -> Any:
+    from jwt.algorithms import get_default_algorithms
+
     found = get_default_algorithms().get(_ALGORITHM)
     if found is None:
         raise NotInstalled("signed statements need the package cryptography: install it with pip install 'keepscore[prizes]'")

@@ -27,10 +27,12 @@ from keepscore.domain.boards import Board
 from keepscore.domain.windows import FOREVER_MS, Span, span_at, span_of, uncut, whole_at
 from keepscore.errors import InvalidBoard
 
-__all__ = ["FOLLOWING", "check_keys", "key_of", "live_key_of", "moves_tag", "sample_keys", "tag_of"]
+__all__ = ["ASIDE", "FOLLOWING", "check_keys", "key_of", "live_key_of", "moves_tag", "sample_keys", "tag_of"]
 
 #: What keys begin with while a board follows another system.
 FOLLOWING = "keepscore:following:"
+#: What the keys of sets begin with that a board has followed until its rankings took their place.
+ASIDE = "keepscore:before:"
 
 _DAY_MS = 86_400_000
 #: From when on, and how many windows are looked at: more than two years, so that a template without the year is seen.

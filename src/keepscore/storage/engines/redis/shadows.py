@@ -11,7 +11,7 @@ from contextlib import suppress
 import msgspec
 
 from keepscore.domain.boards import Board
-from keepscore.domain.keys import FOLLOWING
+from keepscore.domain.keys import ASIDE, FOLLOWING
 from keepscore.errors import EngineUnavailable, KeyTaken
 from keepscore.storage.engines.base import Loaded, Ranking
 from keepscore.storage.engines.redis.boards import (
@@ -32,7 +32,7 @@ from keepscore.storage.engines.redis.live_windows import live_from, live_kept, l
 from keepscore.storage.engines.redis.loading import Loader
 from keepscore.storage.engines.redis.positions import RedisPositions
 
-__all__ = ["BEFORE", "Shadows"]
+__all__ = ["Shadows"]
 
 #: Milliseconds for which a shadow stays that nobody fills any more.
 SHADOW_TTL_MS = 3_600_000
@@ -42,9 +42,7 @@ CHUNK_MEMBERS = 5000
 CHUNK_RANKINGS = 1000
 #: How often a step is tried that others may come in between.
 TRIES = 20
-#: What the keys of sets begin with that a board has followed until its rankings took their place.
-BEFORE = "keepscore:before:"
-#: The answer where one of them could not be moved there.
+#: The answer where a set that a board has followed could not be moved aside.
 NO_ROOM = -2
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -139,7 +137,7 @@ class Shadows:
             replaced = await self._replaced(shadow, new, old, was_here)
             # A set that the board has followed is kept beside the ranking that takes its place.
             followed = {entry.key.removeprefix(FOLLOWING) for entry in old.values() if entry.key.startswith(FOLLOWING)}
-            aside = [BEFORE + entry.key if entry.key in followed else "" for entry in new.values()]
+            aside = [ASIDE + entry.key if entry.key in followed else "" for entry in new.values()]
             rankings = [
                 (at.field, entry.key, max(1, entry.expiry - now) if entry.expiry else 0, not there and replaced[ranking], at.form[5])
                 for (ranking, entry), there in zip(new.items(), aside, strict=True)
@@ -154,7 +152,7 @@ class Shadows:
             argument = _pack([before, known.epoch, live_text(known.live), len(old), rankings, places, len(gone), life])
             done = await self._client.run(ScriptCall("promote", keys, argument), LONG_CALL_S)
             if done == NO_ROOM:
-                raise KeyTaken(f"board {known.board.name!r}: a set under {BEFORE} is in the way of the one that it follows: rename it")
+                raise KeyTaken(f"board {known.board.name!r}: a set under {ASIDE} is in the way of the one that it follows: rename it")
             if done < 0:
                 raise _exchanged(board_id)
             if done:
