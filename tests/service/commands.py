@@ -1,97 +1,90 @@
-"""Runs commands of the command line, each in a process of its own that is forked from this one, where all is imported already.
+"""The command `keepscore`, each in a process of its own, forked from one where all is imported already.
 
-Starting Python and importing everything takes most of a second; there are hundreds of commands to try. Requests and answers are
-lines of JSON.
+Starting Python and importing everything takes most of a second, and there are hundreds of commands and services to try.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import io
-import json
+import multiprocessing
 import os
-import signal
+import subprocess
 import sys
 import tempfile
-import time
 import traceback
-from importlib.metadata import entry_points
-from typing import IO, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-import httpx
-
-# What the command imports late, all of it.
-import keepscore.cli
-import keepscore.client
-import keepscore.service.serve
-import keepscore.storage.engines.redis.engine
-import keepscore.storage.ledgers.postgres.ledger  # noqa: F401
-
-(SCRIPT,) = entry_points(group="console_scripts", name="keepscore")
-MAIN = SCRIPT.load()
+_forks = multiprocessing.get_context("forkserver")
+_forks.set_forkserver_preload(["tests.service.preloaded"])
 
 
-def warm_up() -> None:
-    """Have everything imported that is imported when it is first needed."""
-    httpx.Client(trust_env=False).close()
-    sys.argv = ["keepscore", "version"]
-    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
-        MAIN()
-    # What is here already is shared with every command: none has to look whether it is still needed.
-    gc.freeze()
+class ForkedCommand:
+    """A command under way, as `subprocess.Popen` shows one. What it writes goes to files."""
+
+    def __init__(self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], out: Path, err: Path) -> None:
+        files = str(out), str(err)
+        self._process = _forks.Process(target=_run, args=(list(arguments), str(cwd), dict(environment), files), daemon=True)
+        self._process.start()
+        assert self._process.pid is not None
+        self.args, self.pid = ["keepscore", *arguments], self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code; negative: the signal that ended it; None while it runs."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """The exit code; None while it runs."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end."""
+        self._process.join(timeout)
+        code = self._process.exitcode
+        if code is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self._process.kill()
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Run one command: its exit code (None if it took too long) and what it wrote."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = os.fork()
-        if not child:
-            os._exit(command(request, out, err))
-        deadline = time.monotonic() + request["timeout"]
-        code = None
-        while code is None:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                code = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > deadline:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                break
-            else:
-                time.sleep(0.002)
-        texts = []
-        for file in (out, err):
-            file.seek(0)
-            texts.append(file.read().decode())
-    return {"code": code, "out": texts[0], "err": texts[1]}
+def run_command(arguments: Sequence[str], cwd: Path, timeout: float, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder) / "out", Path(folder) / "err"
+        command = ForkedCommand(arguments, cwd, environment, out, err)
+        try:
+            code = command.wait(timeout)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            command.wait()
+            raise subprocess.TimeoutExpired(command.args, timeout, out.read_bytes(), err.read_bytes()) from None
+        return subprocess.CompletedProcess(command.args, code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
 
 
-def command(request: dict[str, Any], out: IO[bytes], err: IO[bytes]) -> int:
-    """Be the command."""
-    os.dup2(out.fileno(), 1)
-    os.dup2(err.fileno(), 2)
-    os.chdir(request["cwd"])
+def _run(arguments: list[str], cwd: str, environment: dict[str, str], files: tuple[str, str]) -> None:
+    """Be the command, in the process that was forked for it."""
+    for number, path in enumerate(files, start=1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
+    os.chdir(cwd)
     os.environ.clear()
-    os.environ.update(request["environment"])
-    sys.argv = ["keepscore", *request["arguments"]]
-    code = 0
+    os.environ.update(environment)
+    from tests.service.preloaded import MAIN
+
+    sys.argv = ["keepscore", *arguments]
     try:
         MAIN()
-    except SystemExit as ended:
-        if isinstance(ended.code, str):
-            print(ended.code, file=sys.stderr)
-        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
-    except BaseException:
+    except Exception:
         traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code
-
-
-if __name__ == "__main__":
-    warm_up()
-    answers = os.fdopen(os.dup(1), "w")
-    for line in iter(sys.stdin.readline, ""):
-        print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
+        sys.exit(1)

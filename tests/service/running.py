@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import functools
 import json
 import os
 import pty
@@ -19,6 +17,7 @@ from typing import Any
 
 import httpx
 
+from tests.service.commands import ForkedCommand, run_command
 from tests.support.ports import free_port
 
 #: The installed command.
@@ -46,41 +45,9 @@ def asked(client: httpx.Client, method: str, path: str, **options: Any) -> httpx
         return answer
 
 
-class Commands:
-    """The command line: each command in a process of its own."""
-
-    def __init__(self) -> None:
-        runner = str(Path(__file__).with_name("commands.py"))
-        # Not with this folder in front: its `http/` is not Python's.
-        self._runner = subprocess.Popen(
-            [sys.executable, "-P", runner], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-        )
-        atexit.register(self.stop)
-
-    def run(self, arguments: tuple[str, ...], cwd: Path, timeout: float, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        """Run one to its end."""
-        assert self._runner.stdin is not None
-        assert self._runner.stdout is not None
-        request = {"arguments": arguments, "cwd": str(cwd), "timeout": timeout, "environment": environment(**variables)}
-        print(json.dumps(request), file=self._runner.stdin, flush=True)
-        answer = json.loads(self._runner.stdout.readline())
-        if answer["code"] is None:
-            raise subprocess.TimeoutExpired(["keepscore", *arguments], timeout, answer["out"], answer["err"])
-        return subprocess.CompletedProcess(["keepscore", *arguments], answer["code"], answer["out"], answer["err"])
-
-    def stop(self) -> None:
-        """End the process that runs them."""
-        self._runner.communicate()
-
-
-@functools.cache
-def _commands() -> Commands:
-    return Commands()
-
-
 def run(*arguments: str, cwd: Path, timeout: float = PATIENCE, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    return _commands().run(arguments, cwd, timeout, variables)
+    return run_command(arguments, cwd, timeout, environment(**variables))
 
 
 def on_terminal(*arguments: str, cwd: Path, answer: str = "", columns: int = 80, until: str = "") -> tuple[int, str]:
@@ -109,8 +76,8 @@ def on_terminal(*arguments: str, cwd: Path, answer: str = "", columns: int = 80,
 class Service:
     """`keepscore serve` on a free port, with its configuration in a directory, and its ledger, unless another is named."""
 
-    #: What is run.
-    program: Sequence[str] = (KEEPSCORE,)
+    #: What is run, where it is not the command itself.
+    program: Sequence[str] = ()
 
     def __init__(self, directory: Path, config: str = "", *flags: str, ledger: str | None = None) -> None:
         self.directory = directory
@@ -125,14 +92,7 @@ class Service:
 
     def start(self) -> None:
         """Start the process and wait until it is ready."""
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*self.program, "serve", "--config", str(self.config), "--port", str(self.port), *self._flags],
-                cwd=self.directory,
-                env=environment(),
-                stdout=log,
-                stderr=log,
-            )
+        self.process = self._started()
         self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
@@ -142,6 +102,16 @@ class Service:
             assert self.process.poll() is None, f"the service ended: {self.log.read_text()}"
             time.sleep(0.02)
         raise AssertionError(f"the service is not ready: {self.log.read_text()}")
+
+    def _started(self) -> subprocess.Popen[bytes] | ForkedCommand:
+        words = ["serve", "--config", str(self.config), "--port", str(self.port), *self._flags]
+        # A process with workers starts Python for them.
+        has_workers = "--workers" in words or "workers =" in self.config.read_text(encoding="utf-8")
+        if not self.program and not has_workers:
+            return ForkedCommand(words, self.directory, environment(), self.log, self.log)
+        with self.log.open("ab") as log:
+            program = self.program or (KEEPSCORE,)
+            return subprocess.Popen([*program, *words], cwd=self.directory, env=environment(), stdout=log, stderr=log)
 
     def stop(self, kill: bool = False) -> None:
         """End the process: as a user does it, or without a word."""
