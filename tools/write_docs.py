@@ -14,13 +14,13 @@ from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.boards import Board
 from keepscore.domain.inactivity import Inactivity
 from keepscore.domain.prizes import Prize, Reward
-from keepscore.domain.ratings.definition import KStep, Rating
+from keepscore.domain.ratings.definition import KStep, RankedFrom, Rating
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import Rules
 from keepscore.domain.tiers import Tier
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
-TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Anomalies, Rating, KStep, Prize, Reward, Tier)
+TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Anomalies, Rating, KStep, RankedFrom, Prize, Reward, Tier)
 STRUCTS: dict[str, type[msgspec.Struct]] = {struct.__name__: struct for struct in TABLE_STRUCTS}
 #: Where to read more of a field.
 SECTIONS = {

@@ -16,6 +16,7 @@ EXTRAS = [
     "hiredis",
     "httpx",
     "limits",
+    "openskill",
     "prometheus_client",
     "pyarrow",
     "redis",
@@ -86,4 +87,4 @@ def test_every_package_that_users_install_has_a_least_version() -> None:
     ]
     assert [one for one in needed if ">=" not in one] == []
     assert {*extras["client"]} <= {*extras["service"]}, "commands call services"
-    assert extras["all"] == ["keepscore[client,parquet,postgres,prizes,redis,service]"]
+    assert extras["all"] == ["keepscore[client,openskill,parquet,postgres,prizes,redis,service]"]

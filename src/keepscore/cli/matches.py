@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from keepscore.cli.options import At, BoardName, Config, Json, PlayerArgument, Url, cell, new_table, number_of, out, print_json, reach
-from keepscore.domain.results.matches import PlayedMatch
+from keepscore.domain.results.matches import MatchReceipt, PlayedMatch
 
 __all__ = ["app"]
 
@@ -33,14 +33,25 @@ def record(
     number = number_of(result)
     with reach(url, config) as boards:
         receipt = boards.matches.record(board, a, b, number, match_id=match, at=at)
-    if json:
-        return print_json(receipt)
-    table = new_table("player", "rating", "change", "rank")
-    for player in receipt.players:
-        table.add_row(*map(cell, (player.player_id, player.rating, player.change, player.rank)))
-    out.print(table)
-    again = " It was recorded before." if receipt.replayed else ""
-    return out.print(f"match {receipt.match_id} on board {board}.{again}")
+    return _print_receipt(receipt, json)
+
+
+@app.command(name="teams")
+def record_teams(
+    board: BoardName,
+    teams: Annotated[list[str], typer.Argument(metavar="TEAM…", help="Ids of the players of each team, with commas: 'ada,bruno' carla.")],
+    ranks: Annotated[str | None, typer.Option(metavar="N,N…", help="Place of each team, as in 1,2. Without: in their order.")] = None,
+    match: Annotated[str | None, typer.Option("--id", metavar="ID", help="Id of the match. It counts once.")] = None,
+    at: At = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Record a match of teams, on a board rated by openskill."""
+    places = None if ranks is None else [_place(text) for text in ranks.split(",")]
+    with reach(url, config) as boards:
+        receipt = boards.matches.record_teams(board, [team.split(",") for team in teams], places, match_id=match, at=at)
+    return _print_receipt(receipt, json)
 
 
 @app.command(name="list")
@@ -88,7 +99,28 @@ def ratings(
     for point in found.points:
         table.add_row(*map(cell, (point.at, point.match_id, point.rating, point.change)))
     out.print(table)
+    if found.rating is not None:
+        certain = "" if found.deviation is None else f", deviation {found.deviation:g}"
+        out.print(f"now: {found.rating}{certain}{', provisional' if found.provisional else ''}")
     return out.print("no matches" if found.peak is None else f"highest: {found.peak.rating}, on {found.peak.at:%Y-%m-%d}")
+
+
+def _place(text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is no place: write numbers with commas, as in 1,2", param_hint="--ranks")
+    return int(text[:9])
+
+
+def _print_receipt(receipt: MatchReceipt, json: bool) -> None:
+    if json:
+        return print_json(receipt)
+    table = new_table("player", "rating", "change", "rank")
+    for player in receipt.players:
+        rank = "provisional" if player.provisional is True else player.rank
+        table.add_row(*map(cell, (player.player_id, player.rating, player.change, rank)))
+    out.print(table)
+    again = " It was recorded before." if receipt.replayed else ""
+    return out.print(f"match {receipt.match_id} on board {receipt.board}.{again}")
 
 
 def _print(matches: list[PlayedMatch]) -> None:

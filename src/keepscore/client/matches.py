@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,6 +32,24 @@ class Matches:
         """
         name = f"m_{uuid.uuid4().hex}" if match_id is None else match_id
         body: dict[str, Any] = {"a": a, "b": b, "result": sendable("result", result), "match_id": name, "at": at}
+        key = RequestKey(in_body=True)
+        return await self._call(change(decoder(MatchReceipt), "POST", "boards", board, "matches", body=body, key=key))
+
+    async def record_teams(
+        self,
+        board: str,
+        teams: Sequence[Sequence[str]],
+        ranks: Sequence[int] | None = None,
+        *,
+        match_id: str | None = None,
+        at: datetime | str | None = None,
+    ) -> MatchReceipt:
+        """Record a match of teams: `ranks` has the place of each, 1 being the first; without it, teams are in the order of their places.
+
+        Teams of any size are for boards that are rated by openskill; on others, there are two with a player each.
+        """
+        name = f"m_{uuid.uuid4().hex}" if match_id is None else match_id
+        body: dict[str, Any] = {"teams": teams, "ranks": ranks, "match_id": name, "at": at}
         key = RequestKey(in_body=True)
         return await self._call(change(decoder(MatchReceipt), "POST", "boards", board, "matches", body=body, key=key))
 

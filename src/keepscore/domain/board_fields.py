@@ -17,6 +17,7 @@ __all__ = [
     "NAME_PATTERN",
     "PATTERNS",
     "PRIZE_FIELDS",
+    "RANKED_FROM_FIELDS",
     "RATE_PATTERN",
     "RATING_FIELDS",
     "REWARD_FIELDS",
@@ -214,10 +215,22 @@ RULE_FIELDS: dict[str, str] = {
 
 #: What each field of a rating means.
 RATING_FIELDS: dict[str, str] = {
-    "system": "how ratings are worked out: `elo`",
+    "system": "how ratings are worked out: `elo`, `glicko2` or `openskill`",
     "k": "how much a match can change a rating, such as `32`; or steps, of which the first that fits counts, such as "
     "`[{games = 30, k = 40}, {below = 2400, k = 20}, {k = 10}]`",
-    "initial": "the rating that a player starts from in each window",
+    "initial": "the rating that a player starts from in each window; with deviations, the mean: `1500` for glicko2, `25` for openskill",
+    "deviation": "how uncertain the rating of a new player is: `350` for glicko2, a third of `initial` for openskill",
+    "volatility": "how unsteady a new player is taken to be, for glicko2: `0.06`",
+    "tau": "how fast volatilities change, for glicko2: `0.5`",
+    "z": "how many deviations below the mean the shown rating is: `2` for glicko2, `3` for openskill",
+    "idle_per_day": "by how much the deviation grows in a day without a match: a thousandth of `deviation`; `0`: not at all",
+    "ranked_from": "from when on players are ranked, such as `{games = 5}` or `{deviation = 100}`; before, they have a provisional rating",
+}
+
+#: What each field of `ranked_from` means.
+RANKED_FROM_FIELDS: dict[str, str] = {
+    "games": "players are ranked once they have had so many matches, 1 to 10,000",
+    "deviation": "players are ranked once their deviation after a match is not more than this",
 }
 
 #: What each field of a tier means.
@@ -271,6 +284,7 @@ TABLES = {
     "Rating": RATING_FIELDS,
     "Tier": TIER_FIELDS,
     "KStep": K_FIELDS,
+    "RankedFrom": RANKED_FROM_FIELDS,
     "Prize": PRIZE_FIELDS,
     "Reward": REWARD_FIELDS,
 }

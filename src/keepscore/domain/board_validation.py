@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import msgspec
@@ -188,7 +189,7 @@ def _check_rollup(board: Board) -> None:
 
 
 def _check_rating(board: Board) -> None:
-    given = msgspec.structs.asdict(board.rating) if isinstance(board.rating, Rating) else board.rating
+    given = msgspec.to_builtins(board.rating) if isinstance(board.rating, Rating) else board.rating
     rating = checked(board, "rating", given, rating_from)
     force_setattr(board, "rating", rating)
     for field in ("rollup", "decay", "also", "rules", "increments", "following"):
@@ -199,9 +200,22 @@ def _check_rating(board: Board) -> None:
     if board.operator not in ("best", "sum"):
         raise wrong(board, "operator", board.operator, "changes of ratings add up: write sum, or leave it out")
     force_setattr(board, "operator", "sum")
+    if rating.has_deviations:
+        _check_levels(board, rating)
+        return
     low, high = board.bounds
-    if not low <= board.bound("rating", rating.initial) <= high:
+    if not low <= board.bound("rating", rating.initial or 0) <= high:
         raise wrong(board, "rating", given, "initial is outside min_score to max_score")
+
+
+def _check_levels(board: Board, rating: Rating) -> None:
+    """Refuse what does not go with ratings that become less certain with time."""
+    for field in ("min_score", "max_score", "inactivity"):
+        if getattr(board, field) is not None:
+            value = msgspec.to_builtins(getattr(board, field))
+            raise wrong(board, field, value, f"a board with a rating by {rating.system} has none")
+    farthest = abs(rating.start) + float(rating.z or 0) * (float(rating.deviation or 0) + 200 * 365 * float(rating.idle_per_day or 0))
+    board.bound("rating", 8 * ceil(farthest))
 
 
 def _check_inactivity(board: Board) -> None:

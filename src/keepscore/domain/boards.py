@@ -38,6 +38,7 @@ from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity
 from keepscore.domain.prizes import Prize, RewardRanges, reward_ranges
 from keepscore.domain.ratings.definition import Rating
+from keepscore.domain.ratings.strength import Idleness
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import RuleLimits, Rules, limits_of
 from keepscore.domain.segments import Slicing, slicing_of
@@ -267,6 +268,16 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     def half_life(self) -> HalfLife | None:
         """How scores decay; where they do, engines keep levels in the place of scores."""
         return None if self.decay is None else HalfLife(duration_ms(self.decay.half_life))
+
+    @cached_property
+    def idleness(self) -> Idleness | None:
+        """How ratings become less certain with time; where they do, engines keep levels in the place of ratings."""
+        return Idleness(self.rating, int(10**self.decimals)) if self.rating is not None and self.rating.has_deviations else None
+
+    @property
+    def aging(self) -> HalfLife | Idleness | None:
+        """How what is shown of a stored number changes with time; None: not at all."""
+        return self.half_life or self.idleness
 
     @cached_property
     def limits(self) -> RuleLimits | None:

@@ -91,7 +91,8 @@ class Renaming(NamedTuple):
 
 
 def named_in(events: Iterable[Event]) -> set[str]:
-    """Return the opponents that events of matches name."""
+    """Return the other players that events of matches name."""
     notes = [event.metadata for event in events if event.kind in _RATED and isinstance(event.metadata, dict)]
     notes += [note["metadata"] for note in notes if isinstance(note.get("metadata"), dict)]
-    return {str(one) for note in notes for one in note.get("against", ())}
+    teams = [team for note in notes for team in (note.get("against", ()), *note.get("teams", ()))]
+    return {str(one) for team in teams for one in team}

@@ -23,7 +23,7 @@ from keepscore.fairplay.additions import record_added, take_back_added
 from keepscore.fairplay.corrections import CorrectionRequest, checked_correction, replacement_for, told_beforehand
 from keepscore.fairplay.effects import closed_windows, expected_changes, open_rankings
 from keepscore.fairplay.recording import DECISIONS, record_differences, record_verdicts
-from keepscore.fairplay.rerating import Replay, replay_without
+from keepscore.fairplay.rerating import Replay, replay_with, replay_without
 from keepscore.fairplay.selection import Selection, selected_events
 from keepscore.lifecycle.archiving import bring_together
 from keepscore.lifecycle.final_windows import check_not_final
@@ -63,6 +63,8 @@ class VoidNote(msgspec.Struct, omit_defaults=True):
     undo_key: str | None = None
     #: How many events it adds: it sets a score.
     added: int = 0
+    #: How far each writer was when it was taken back, where matches are rated again for that.
+    undo_upto: dict[int, int] | None = None
 
     @property
     def is_unfinished(self) -> bool:
@@ -183,8 +185,12 @@ class Voids:
         if note.state == "undone":
             raise NothingToUndo(f"void {void_id} was undone already: nothing is left to take back")
         live = self._board_of(note)
-        await bring_together(self._parts, live)
+        upto = await bring_together(self._parts, live)
         await self._check_kept(live, note)
+        if note.selection.mode == "replay":
+            # What cannot be replayed is refused before anything is noted.
+            note.undo_upto = dict(upto)
+            await replay_with(self._ledger, live, void_id, upto)
         note.state, note.undo_reason, note.undo_key = "undoing", reason, key
         await self._ledger.audit.note("undo_void", live.name, {"void": void_id}, self._clock(), reason)
         await self._put(note)
@@ -204,11 +210,15 @@ class Voids:
                 text = await self._ledger.marks.get(void_added(note.void_id))
                 await record_added(self._parts, live, note.void_id, msgspec.json.decode(text or b"[]", type=list[Event]))
             note.state = "standing"
+        elif note.undo_upto is not None:
+            restored, rerated = await replay_with(self._ledger, live, note.void_id, note.undo_upto)
+            await self._record(live, "restore", note.void_id, restored)
+            await record_differences(self._parts, live, f"{note.void_id}:undo", rerated)
+            note.state, note.undone_at = "undone", self._clock()
         else:
             if note.added and note.selection.player_id is not None:
                 await take_back_added(self._parts, live, note.void_id, note.selection.player_id)
             await self._record(live, "restore", note.void_id, await self._restorable(live, note.void_id))
-            await self._record(live, "void", f"{note.void_id}:undo", await self._differences(live, note.void_id))
             note.state, note.undone_at = "undone", self._clock()
         if live.board.is_partial:
             # How many players are not kept is counted, not looked up.
@@ -261,17 +271,6 @@ class Voids:
                 own = [event for event in that_count(past.events) if event.kind == "initial"]
                 started |= {(ranking, player) for event in own for ranking in live.rankings_of(event)}
         return [e for e in found if e.kind != "initial" or started.isdisjoint((ranking, e.player) for ranking in live.rankings_of(e))]
-
-    async def _differences(self, live: LiveBoard, void_id: str) -> list[Event]:
-        """Return what a void has made of other matches, where it was not taken back yet."""
-        if live.board.rating is None:
-            return []
-        players, _ = await self._kept(void_id)
-        found: list[Event] = []
-        for first in range(0, len(players), CHUNK_PLAYERS):
-            for past in (await pasts_of(self._ledger, live, players[first : first + CHUNK_PLAYERS])).values():
-                found += [event for event in that_count(past.events) if event.kind == "rerate" and event.game_id == void_id]
-        return found
 
     async def _check_kept(self, live: LiveBoard, note: VoidNote) -> None:
         if len(await self._standing(live, note.void_id)) < note.events:

@@ -261,5 +261,5 @@ async def _copy(
 
 def _archived(live: LiveBoard, shown: int, ranks: Ranks, row: Row) -> Archived:
     """Return a row as it is archived: scores that decay are shown as they are at a moment."""
-    score = row.score if live.half_life is None else live.half_life.score(row.score, shown)
+    score = row.score if live.aging is None else live.aging.score(row.score, shown)
     return Archived(*ranks, row.player, score, row.since)

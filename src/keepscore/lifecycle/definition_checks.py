@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from keepscore.domain.boards import Board
+from keepscore.domain.ratings.open_skill import check_installed
 from keepscore.errors import CapReached, EventsDropped, InvalidBoard
 from keepscore.projection.live_boards import Catalog, LiveBoard, check_links
 from keepscore.projection.openings import said
@@ -26,6 +27,7 @@ async def check_definition(
         )
     if old is not None and old.board.is_rollup != board.is_rollup:
         raise InvalidBoard(f"board {board.name!r}: rollup cannot be given to a board, or taken from it: create a new board")
+    _check_rating(board, old)
     await _check_dropped(catalog, ledger, board, old)
     boards = {live.name: live.board for live in catalog} | dict(changes)
     if old is None and len(boards) > catalog.max_boards:
@@ -38,6 +40,19 @@ async def check_definition(
             check_links(other, boards)
         if board.name in (other.name, *other.made_from):
             check_rollup(other, boards)
+
+
+def _check_rating(board: Board, old: LiveBoard | None) -> None:
+    """Refuse a rating that does not fit the ratings that are stored, or whose library is missing."""
+    if board.rating is not None and board.rating.system == "openskill":
+        check_installed()
+    before = None if old is None else old.board.rating
+    if before is not None and (before.has_deviations or (board.rating or before).has_deviations) and not before.same_scale(board.rating):
+        raise InvalidBoard(
+            f"board {board.name!r}: rating cannot change its system, z or idle_per_day, in which ratings are stored: create a new board"
+        )
+    if old is not None and before is None and board.rating is not None and board.rating.has_deviations:
+        raise InvalidBoard(f"board {board.name!r}: rating cannot be given to a board that takes scores: create a new board")
 
 
 async def _check_dropped(catalog: Catalog, ledger: Ledger, board: Board, old: LiveBoard | None) -> None:

@@ -244,6 +244,6 @@ def _told(state: State | None, timed: bool) -> State | None:
 
 
 def _text(live: LiveBoard, state: State | None, now: int) -> str | None:
-    if state is None or live.half_life is None:
+    if state is None or live.aging is None:
         return state and f"{state.score} since {state.since}"
-    return f"{live.half_life.score(state.score, now)} (level {state.score}) since {state.since}"
+    return f"{live.aging.score(state.score, now)} (level {state.score}) since {state.since}"

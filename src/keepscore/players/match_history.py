@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from keepscore.domain.durations import time_of
-from keepscore.domain.ratings.matches import MATCH_KINDS, match_of, note_of
+from keepscore.domain.ratings.matches import is_ranking, match_of, note_of, provisional_windows, result_against
 from keepscore.domain.results.matches import HeadToHead, PlayedMatch, PlayerMatches, PlayerRatings, RatingPoint
 from keepscore.domain.scoring import Event
 from keepscore.domain.values import check_player
 from keepscore.domain.verdicts import event_id, that_count
-from keepscore.errors import InvalidPage, InvalidPlayer
-from keepscore.projection.live_boards import Catalog, LiveBoard
-from keepscore.projection.openings import player_past
+from keepscore.errors import InvalidPage, InvalidPlayer, UnknownWindow
+from keepscore.projection.live_boards import LiveBoard
+from keepscore.projection.openings import PlayerPast, player_past
+from keepscore.projection.rating_book import book_of, in_recorded_order, wholes_of
+from keepscore.projection.stores import Stores
 from keepscore.reading.visibility import Labels
 from keepscore.storage.engines.base import Ranking
-from keepscore.storage.ledgers.base import Ledger
 
 __all__ = ["MAX_MATCHES", "MatchHistory", "MatchesSeen"]
 
@@ -38,9 +39,8 @@ class MatchesSeen(NamedTuple):
 class MatchHistory:
     """Looks back at the matches of players."""
 
-    def __init__(self, catalog: Catalog, ledger: Ledger, labels: Labels) -> None:
-        self._catalog = catalog
-        self._ledger = ledger
+    def __init__(self, stores: Stores, labels: Labels) -> None:
+        self._catalog, self._ledger, _, self._clock = stores
         self._labels = labels
 
     async def of_player(self, seen: MatchesSeen, opponent: str | None, limit: int, cursor: str | None) -> PlayerMatches:
@@ -59,7 +59,7 @@ class MatchHistory:
             raise InvalidPlayer(f"player {player!r} has no matches against themselves: name another player")
         live, found, told = await self._matches(seen, opponent)
         counting = [event for event, void in found if not void]
-        results = [note_of(event)["result"] for event in counting]
+        results = [result_against(event, opponent) for event in counting]
         change = live.board.shown(sum(event.amount for event in counting))
         outcomes = results.count(1.0), results.count(0.5), results.count(0.0)
         last = [_played(live, event, False) for event in counting[:LAST_MATCHES]]
@@ -74,27 +74,36 @@ class MatchHistory:
         if told is None:
             # Nobody knows of somebody who is hidden.
             return PlayerRatings(live.name, seen.player, 0, None, [])
-        rating = {ranking: state.score for ranking, state in past.states.items()}
-        points: list[RatingPoint] = []
-        counting = that_count(past.events)
-        again = _rated_again(counting)
-        for event in _in_order(event for event in counting if event.kind != "rerate"):
-            change = event.amount + again[match_of(event)]
-            for ranking in live.rankings_of(event):
-                rating[ranking] = rating.get(ranking, 0) + change
-            first = _first(live, event)
-            if event.kind == "match" and first is not None:
-                shown = live.board.shown
-                points.append(RatingPoint(time_of(event.at), event.game_id or "", shown(rating[first]), shown(change)))
+        points = _points(live, past)
         peak = max(points, key=lambda point: point.rating, default=None)
-        return PlayerRatings(live.name, told, len(points), peak, points[::-1][:limit])
+        found = PlayerRatings(live.name, told, len(points), peak, points[::-1][:limit])
+        self._add_present(found, live, past, seen.player)
+        return found
+
+    def _add_present(self, found: PlayerRatings, live: LiveBoard, past: PlayerPast, player: str) -> None:
+        """Add the rating that a player has now, in the board's first window, ranked or not."""
+        now, idle = self._clock(), live.board.idleness
+        try:
+            place = live.ranking(None, None, None, now), player
+        except UnknownWindow:
+            return
+        book = book_of(live, {player: past})
+        rating, strength = book.rating(place), book.strength(place)
+        if rating is None:
+            return
+        found.rating, found.provisional = live.shown_at(now)(rating), not book.is_ranked(place)
+        if strength is not None and idle is not None:
+            mean, deviation, _ = idle.numbers(strength, now)
+            found.mean, found.deviation = round(mean, 4), round(deviation, 4)
 
     async def _shown(self, matches: list[PlayedMatch], viewer: str | None) -> list[PlayedMatch]:
         """Return matches with those opponents whom a viewer may see, under the names that the viewer knows."""
-        players = list({player: None for match in matches for player in match.against})
+        players = list({player: None for match in matches for player in (*match.against, *(match.allies or ()))})
         told = dict(zip(players, await self._labels.visible(players, viewer), strict=True))
         for match in matches:
             match.against = [name for player in match.against if (name := told[player]) is not None]
+            if match.allies is not None:
+                match.allies = [name for player in match.allies if (name := told[player]) is not None]
         return matches
 
     async def _matches(self, seen: MatchesSeen, opponent: str | None) -> tuple[LiveBoard, list[tuple[Event, bool]], tuple[str, str]]:
@@ -110,33 +119,51 @@ class MatchHistory:
         if None in told:
             # Nobody knows of somebody who is hidden.
             return live, [], (player, opponent or "")
-        found = [(event, event_id(event) not in counting) for event in _in_order(own)[::-1]]
+        found = [(event, event_id(event) not in counting) for event in in_recorded_order(own)[::-1]]
         return live, found, (told[0] or "", told[-1] or "")
+
+
+def _points(live: LiveBoard, past: PlayerPast) -> list[RatingPoint]:
+    """Return the rating after each match that counts: in the board's first window, as it was at the time of the match."""
+    rating = {ranking: state.score for ranking, state in past.states.items()}
+    points: list[RatingPoint] = []
+    counting = that_count(past.events)
+    again = _rated_again(counting)
+    started: set[Ranking] = set()
+    for event in in_recorded_order(event for event in counting if event.kind != "rerate"):
+        change, wholes = event.amount + again[match_of(event)], wholes_of(live, event)
+        if event.kind == "initial":
+            # Whoever is ranked after some matches starts from what there was before the first of them.
+            wholes = [ranking for ranking in wholes if ranking not in started]
+            if provisional_windows(event) is not None:
+                started |= set(wholes)
+        for ranking in wholes:
+            rating[ranking] = rating.get(ranking, 0) + change
+        if event.kind == "match" and wholes:
+            shown = live.shown_at(event.received)
+            points.append(RatingPoint(time_of(event.at), event.game_id or "", shown(rating[wholes[0]]), live.board.shown(change)))
+    return points
 
 
 def _rated_again(counting: Iterable[Event]) -> Counter[str | None]:
     """Return what was added to a player's changes, by match, when matches were rated again."""
     found: Counter[str | None] = Counter()
     for event in counting:
-        if event.kind == "rerate":
+        if event.kind == "rerate" and not is_ranking(event):
             found[match_of(event)] += event.amount
     return found
-
-
-def _in_order(events: Any) -> list[Event]:
-    """Sort events as they were recorded. What a player starts from comes before the match."""
-    return sorted(events, key=lambda event: (event.seq or 0, event.writer, event.n))
-
-
-def _first(live: LiveBoard, event: Event) -> Ranking | None:
-    rankings: Sequence[Ranking] = live.rankings_of(event) if event.kind in MATCH_KINDS else ()
-    return rankings[0] if rankings else None
 
 
 def _played(live: LiveBoard, event: Event, void: bool) -> PlayedMatch:
     note, shown = note_of(event), live.board.shown
     told = (event.game_id or "", time_of(event.at), list(note["against"]), note["result"])
-    return PlayedMatch(*told, shown(note["before"] + event.amount), shown(event.amount), void)
+    played = PlayedMatch(*told, shown(note["before"] + event.amount), shown(event.amount), void)
+    if "teams" in note:
+        played.place = note["place"]
+        played.allies = [player for team in note["teams"] if event.player in team for player in team if player != event.player]
+    played.deviation = note.get("deviation")
+    played.provisional = "provisional" in note
+    return played
 
 
 def _check_limit(limit: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.inputs import Number
-from keepscore.domain.ratings.matches import Match, duel
+from keepscore.domain.ratings.matches import Match, contest, duel
 from keepscore.domain.results.matches import HeadToHead, MatchPlayer, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.plain import encode
 from keepscore.domain.results.standings import Rejection
@@ -44,7 +45,7 @@ class Matches:
         self._writer = writer
         self._retries = retries
         self._labels = labels
-        self._history = MatchHistory(stores.catalog, stores.ledger, labels)
+        self._history = MatchHistory(stores, labels)
 
     async def record(
         self, board: str, a: str, b: str, result: Number, *, match_id: str | None = None, at: datetime | str | None = None
@@ -54,15 +55,34 @@ class Matches:
         When this returns, the match is durable and both ratings are ranked. A `match_id` counts once: sent again, the first answer
         comes back, `replayed`.
         """
-        live = self._catalog[board]
-        name = f"m_{secrets.token_hex(10)}" if match_id is None else check_text("match_id", match_id, InvalidField)
-        match = duel(name, check_player(a), check_player(b), result)
+        match = duel(_name(match_id), check_player(a), check_player(b), result)
+        return await self._accept(board, match, match_id is not None, at)
+
+    async def record_teams(
+        self,
+        board: str,
+        teams: Sequence[Sequence[str]],
+        ranks: Sequence[int] | None = None,
+        *,
+        match_id: str | None = None,
+        at: datetime | str | None = None,
+    ) -> MatchReceipt:
+        """Record a match of teams: `ranks` has the place of each, 1 being the first; without it, teams are in the order of their places.
+
+        Teams of any size are for boards that are rated by openskill; on others, there are two with a player each.
+        """
+        match = contest(_name(match_id), teams, ranks)
+        return await self._accept(board, match, match_id is not None, at)
+
+    async def _accept(self, board: str, match: Match, is_named: bool, at: datetime | str | None) -> MatchReceipt:
+        """Record a match, or find that it is recorded."""
+        live, name = self._catalog[board], match.match_id
         claim = Claim(MATCH, str(live.id), name, fingerprint([match.teams, match.places, at]))
         try:
             submission = check_match(live, match, at, self._clock())
         except KeepscoreError:
             # A retry of what was taken in time gets its answer, although it would be refused by now.
-            known = None if match_id is None else await self._ledger.claims.find(claim)
+            known = await self._ledger.claims.find(claim) if is_named else None
             if known is not None:
                 return await self._replayed(live, claim, known)
             raise
@@ -166,8 +186,17 @@ class Matches:
         return await self._history.ratings(MatchesSeen(board, player_id, viewer), limit)
 
 
+def _name(match_id: str | None) -> str:
+    return f"m_{secrets.token_hex(10)}" if match_id is None else check_text("match_id", match_id, InvalidField)
+
+
 def _told(live: LiveBoard, submission: Submission, match: Match) -> MatchReceipt:
     """Return what a planned match changes, without ranks."""
     shown = live.board.shown
     players = [MatchPlayer(one.player, shown(one.before + one.change), shown(one.change), None) for one in match.rated]
+    for player, one in zip(players, match.rated, strict=True):
+        if one.deviation is not None:
+            player.deviation = round(one.deviation, 4)
+        if "provisional" in one.note:
+            player.provisional = True
     return MatchReceipt(match.match_id, live.name, time_of(submission.at), players)

@@ -53,6 +53,8 @@ class LiveBoard:
         #: How long rankings of a window are kept after their last score, where that is limited (milliseconds).
         self.ttls = self.board.ttls_ms
         self.half_life = self.board.half_life
+        #: How what is shown of a score that an engine keeps changes with time.
+        self.aging = self.board.aging
         #: What the times of updates are cut to: not at all where the order of events matters.
         self._step = 1 if self.board.is_ordered else self.board.resolution_ms
         #: Whether a score, or an amount, depends on no score that there is, and counts on no other board; and the boards on which it does.
@@ -66,7 +68,7 @@ class LiveBoard:
         #: Whether it has segments whose values come from players' profiles; or from players' earlier submissions.
         self.is_following, self.is_sticky = bool(self.board.slicing.profile), bool(self.board.slicing.sticky)
         #: Whether scores are shown as they are stored.
-        self.is_plain = not self.board.decimals and self.half_life is None
+        self.is_plain = not self.board.decimals and self.aging is None
         #: Whether its rankings are about to start over: what is the difference to a score now is not so then.
         self.is_resetting = False
         self._positions: ByteCache[int, CalendarPosition] = ByteCache(POSITIONS_BYTES)
@@ -119,8 +121,8 @@ class LiveBoard:
 
     def shown_at(self, now: int) -> Callable[[int], Score]:
         """Return how scores that an engine keeps are shown at a moment."""
-        shown, half_life = self.board.shown, self.half_life
-        return shown if half_life is None else lambda level: shown(half_life.score(level, now))
+        shown, aging = self.board.shown, self.aging
+        return shown if aging is None else lambda level: shown(aging.score(level, now))
 
     def position(self, moment: int) -> CalendarPosition:
         """Return what the calendar says of a moment."""

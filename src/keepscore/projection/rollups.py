@@ -127,8 +127,8 @@ def check_rollup(board: Board, boards: Mapping[str, Board]) -> None:
         problem = None
         if other is None:
             problem = f"there is no board {name!r}"
-        elif other.is_rollup or other.decay is not None:
-            problem = f"board {name!r} {'is a roll-up itself' if other.is_rollup else 'has decay'}"
+        elif other.is_rollup or other.aging is not None:
+            problem = f"board {name!r} {'is a roll-up itself' if other.is_rollup else 'has scores that change with time'}"
         elif rollup and rollup.window not in other.periods:
             problem = f"board {name!r} has no window {rollup.window!r}: it has {', '.join(other.periods)}"
         else:

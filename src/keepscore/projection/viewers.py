@@ -49,7 +49,7 @@ async def as_seen_by(source: Rankings, ledger: Ledger, live: LiveBoard, ranking:
     """Return what a ranking is read from, as a player sees it: with their own row among the others, where they are shadowed."""
     if viewer is None or not await is_shadowed(ledger, live, viewer):
         return source
-    if (source.is_final and live.half_life is not None) or await source.place(ranking, viewer) is not None:
+    if (source.is_final and live.aging is not None) or await source.place(ranking, viewer) is not None:
         # An archive of before, or a roll-up of boards on which they are ranked. An archive of levels tells no scores of that time.
         return source
     state = await _unranked_state(ledger, live, ranking, viewer)

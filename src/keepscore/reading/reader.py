@@ -108,7 +108,7 @@ class Reader:
         if known is not None and known[0] <= now < known[1]:
             return known[2]
         live = self._catalog[board]
-        if live.half_life is not None or live.board.movement is not None:
+        if live.aging is not None or live.board.movement is not None:
             self.versions.tick(live.id)
         numbering = rank_kind(live.board, rank)
         ranking = live.ranking(window, window_id, segment, now)

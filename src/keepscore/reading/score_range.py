@@ -50,7 +50,7 @@ class ScoreRange(NamedTuple):
 def range_of(live: LiveBoard, shown: ShownScores, now: int | None) -> ScoreRange:
     """Return the range that a reader names; `now` is the moment up to which scores decay, None if they are final."""
     low, high = (None if bound is None else live.board.stored(bound, name) for name, bound in zip(shown._fields, shown, strict=True))
-    return ScoreRange(low, high) if live.half_life is None or now is None else ScoreRange(*live.half_life.levels(low, high, now))
+    return ScoreRange(low, high) if live.aging is None or now is None else ScoreRange(*live.aging.levels(low, high, now))
 
 
 async def range_page(source: Rankings, view: View, scores: ScoreRange, offset: int, limit: int) -> Page:

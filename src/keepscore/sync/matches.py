@@ -5,6 +5,7 @@ Made from `keepscore.players.matches` by `tools/write_sync.py`; changes belong t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,21 @@ class Matches:
         comes back, `replayed`.
         """
         return self._leaderboards._run(self._leaderboards._async.matches.record(board, a, b, result, match_id=match_id, at=at))
+
+    def record_teams(
+        self,
+        board: str,
+        teams: Sequence[Sequence[str]],
+        ranks: Sequence[int] | None = None,
+        *,
+        match_id: str | None = None,
+        at: datetime | str | None = None,
+    ) -> MatchReceipt:
+        """Record a match of teams: `ranks` has the place of each, 1 being the first; without it, teams are in the order of their places.
+
+        Teams of any size are for boards that are rated by openskill; on others, there are two with a player each.
+        """
+        return self._leaderboards._run(self._leaderboards._async.matches.record_teams(board, teams, ranks, match_id=match_id, at=at))
 
     def get(self, board: str, match_id: str, *, viewer: str | None = None) -> MatchReceipt:
         """Return what a match changed when it was recorded, for the players whom a `viewer` may see."""

@@ -30,7 +30,7 @@ from keepscore.errors import (
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.writing.scopes import Submission, check_windows
 
-__all__ = ["MAX_SEGMENT_BYTES", "SubmissionRequest", "check_decaying", "check_match", "check_submission", "check_taken"]
+__all__ = ["MAX_SEGMENT_BYTES", "SubmissionRequest", "check_decaying", "check_match", "check_submission", "check_taken", "decaying_amount"]
 
 #: Bytes of a segment value.
 MAX_SEGMENT_BYTES = 64
@@ -121,6 +121,12 @@ def check_match(live: LiveBoard, match: Match, at: datetime | str | None, now: i
         raise NotRated(f"board {live.name!r} has no rating, and takes no matches: send scores, or give the board a rating")
     for player in match.players:
         check_player(player)
+        live.check_not_merged(player)
+    if not match.is_duel and not live.board.rating.takes_teams:
+        raise InvalidField(
+            f"teams = {str([list(team) for team in match.teams])[:80]} cannot be used: board {live.name!r} is rated by "
+            f"{live.board.rating.system}, for two players; openskill takes teams"
+        )
     moment = now if at is None else _moment(at, now)
     if at is not None:
         check_taken(live, moment)
@@ -136,6 +142,18 @@ def check_decaying(live: LiveBoard, kind: Kind) -> None:
     """Refuse a correction on a board with decay: the difference to a score that shrinks is another at every moment, and may be below 0."""
     if kind == "score" and live.board.takes_corrections:
         raise InvalidScore(f"score cannot be set on board {live.name!r}, which is a sum with decay: send an amount, as an increment")
+
+
+def decaying_amount(target: LiveBoard, kind: Kind, amount: int, own: bool) -> tuple[Kind, int]:
+    """Return what a submission means on a board with decay, where bounds are those of single amounts."""
+    if own:
+        check_decaying(target, kind)
+    low, high = target.board.bounds
+    if not low <= amount <= high:
+        raise InvalidScore(
+            f"{'score' if kind == 'score' else 'amount'} = {target.board.shown(amount)} is outside the bounds of board {target.name!r}"
+        )
+    return "increment" if target.board.takes_corrections else kind, amount
 
 
 def _stored(live: LiveBoard, kind: Kind, amount: int | float | Decimal) -> int:

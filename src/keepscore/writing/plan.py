@@ -6,17 +6,18 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from keepscore.domain.boards import Board
-from keepscore.domain.ratings.matches import Before, Match, rated
+from keepscore.domain.ratings.matches import Match, rated
 from keepscore.domain.scoring import Event, Kind, Scope, made_event
 from keepscore.domain.verdicts import RESTATING
 from keepscore.errors import InvalidScore, KeepscoreError, NotIncrementable, NotRated, TakesMatches, Unavailable, UnknownBoard
 from keepscore.projection.live_boards import Catalog, LiveBoard, RankingRoute
+from keepscore.projection.rating_book import RatingBook
 from keepscore.storage.engines.base import Ranking, Update
 from keepscore.storage.pace import Turns
-from keepscore.writing.checks import check_decaying, check_taken
+from keepscore.writing.checks import check_taken, decaying_amount
+from keepscore.writing.match_plan import MatchSide, before_ranked, side_events
 from keepscore.writing.scopes import Submission, move, route_on, verdict
 from keepscore.writing.scores import Scores
 
@@ -113,6 +114,8 @@ class Planner:
         self._scores: dict[tuple[Ranking, str], int] = {}
         #: How many matches players have had, where that matters.
         self._games: dict[tuple[int, str], int] = {}
+        #: Ratings of boards where a match goes by more than the rating that is ranked.
+        self._books: dict[int, RatingBook] = {}
         #: Those of the submission that is being planned.
         self._made: dict[tuple[Ranking, str], int] = {}
         #: Boards as the whole group sees them, by name.
@@ -147,10 +150,14 @@ class Planner:
                 if target.board.needs_current_score(submission.kind) and (target is submission.live or submission.kind == "increment"):
                     need.is_exact = True
         for target, need in needs.items():
+            rating = target.board.rating
+            if rating is not None and rating.needs_past:
+                self._books[target.id] = await self._reader.rating_book(target, {player for _, player in need.entries})
+                continue
             if need.is_exact or not await self._reader.have_room(target, need.rankings, need.total):
                 self._tracked.add(target.id)
                 self._scores |= await self._reader.read(target, need.entries)
-            if target.board.rating is not None and target.board.rating.counts_games:
+            if rating is not None and rating.counts_games:
                 found = await self._reader.matches(target, {player for _, player in need.entries})
                 self._games |= {(target.id, player): len(own) for player, own in found.items()}
 
@@ -209,25 +216,23 @@ class Planner:
             raise NotRated(f"board {live.name!r} no longer takes matches: it has no rating now")
         if live.is_resetting:
             raise Unavailable(f"board {live.name!r} is being reset: send the match again in a moment")
-        assert submission.by_player is not None, "a match has players"
-        initial = live.board.points(rating.initial)
+        book = self._books.get(live.id) if rating.needs_past else None
         before = {
-            player: Before([self._scores.get((ranking, player), initial) for ranking in wholes], self._games.get((live.id, player), 0))
+            player: book.before(player, wholes, submission.received)
+            if book is not None
+            else before_ranked(submission, [self._scores.get((whole, player)) for whole in wholes], self._games.get((live.id, player), 0))
             for player in match.players
         }
-        match.rated = rated(live.board, match, before)
+        match.rated = rated(live.board, match, before, submission.received)
         events = []
-        for player, _, _, change, note in match.rated:
-            new = tuple([ranking.window for ranking in wholes if (ranking, player) not in self._scores])
-            # What a player starts from is no part of the match, and stays where the match is made void.
-            side = submission.by_player[player]
-            of = replace(side, game_id=None, metadata=None)
-            if new:
-                events.append(self._event(live, of, ("initial", initial, Scope(new) if len(new) < len(wholes) else submission.scope)))
-            of.game_id, of.metadata = match.match_id, note
-            events += [self._event(live, of, ("match", change, submission.scope)), *self._moves([live], side)]
-            self._scores |= {(ranking, player): r + change for ranking, r in zip(wholes, before[player].ratings, strict=True)}
-            self._games[live.id, player] = before[player].games + 1
+        for one in match.rated:
+            side = MatchSide(submission, wholes, before[one.player], one)
+            new = [self._event(live, of, meant) for of, meant in side_events(side, match.match_id, book)]
+            events += [*new, *self._moves([live], side.of)]
+            if book is not None:
+                book.add_all(new)
+            self._scores |= {(whole, one.player): r + one.change for whole, r in zip(wholes, side.before.ratings, strict=True)}
+            self._games[live.id, one.player] = side.before.games + 1
         return Plan(submission, [live] * len(events), events, [live.update(event) for event in events])
 
     def _plan_held(self, submission: Submission, meant: Sequence[tuple[LiveBoard, _Meaning]]) -> Plan:
@@ -333,7 +338,7 @@ class Planner:
         board, own = target.board, target is submission.live
         kind, amount = submission.kind, submission.amount
         if target.half_life is not None:
-            return _decaying_amount(target, kind, amount, own)
+            return decaying_amount(target, kind, amount, own)
         is_tracked = target.id in self._tracked
         if kind == "score" and not board.takes_corrections:
             low, high = board.bounds
@@ -383,15 +388,3 @@ def _update(target: LiveBoard, submission: Submission, event: Event) -> Update:
     if own and as_given and not target.hides(submission.player):
         return submission.update
     return target.update(event, own and submission.ranked)
-
-
-def _decaying_amount(target: LiveBoard, kind: Kind, amount: int, own: bool) -> tuple[Kind, int]:
-    """Return what a submission means on a board with decay, where bounds are those of single amounts."""
-    if own:
-        check_decaying(target, kind)
-    low, high = target.board.bounds
-    if not low <= amount <= high:
-        raise InvalidScore(
-            f"{'score' if kind == 'score' else 'amount'} = {target.board.shown(amount)} is outside the bounds of board {target.name!r}"
-        )
-    return "increment" if target.board.takes_corrections else kind, amount

@@ -10,6 +10,7 @@ from keepscore.errors import EngineUnavailable
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.partial_rankings import not_kept
+from keepscore.projection.rating_book import RatingBook, book_of
 from keepscore.projection.replay import restated_all
 from keepscore.storage.engines.base import Ranking, RankingEngine
 from keepscore.storage.ledgers.base import Ledger
@@ -73,6 +74,11 @@ class Scores:
         """Return the matches of players that count. O(events of the players)."""
         pasts = await pasts_of(self._ledger, live, list(players))
         return {player: [event for event in that_count(past.events) if event.kind == "match"] for player, past in pasts.items()}
+
+    async def rating_book(self, live: LiveBoard, players: Collection[str]) -> RatingBook:
+        """Return the ratings of players as all of their matches have made them. O(events of the players)."""
+        await self._settle([live])
+        return book_of(live, await pasts_of(self._ledger, live, list(players)))
 
     async def _states(self, live: LiveBoard, wanted: Mapping[Ranking, Collection[str]]) -> dict[Ranking, dict[str, State | None]]:
         try:

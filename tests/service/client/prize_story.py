@@ -30,6 +30,8 @@ async def _matches(say: Say) -> None:
     await say("matches.record", "duels", "ann", "ben", 0, match_id="m1")
     await say("matches.record", "duels", "ann", "ann", 1)
     await say("matches.record", "duels", "ann", "ben", 0.7)
+    await say("matches.record_teams", "duels", [["ann"], ["ben"]], [1, 1], match_id="m3")
+    await say("matches.record_teams", "duels", [["ann", "cat"], ["ben"]])
     await say("matches.get", "duels", "m1")
     await say("matches.get", "duels", "m2")
     await say("matches.of_player", "duels", "ann", opponent_id="ben", limit=1)

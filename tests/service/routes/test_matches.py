@@ -19,6 +19,10 @@ name = "duels"
 rating = {system = "elo", k = 32, initial = 1000}
 
 [[board]]
+name = "teams"
+rating = {system = "openskill", initial = 1500, ranked_from = {games = 2}}
+
+[[board]]
 name = "global"
 """
 MATCHES = "/v1/boards/duels/matches"
@@ -80,6 +84,49 @@ def test_bad_matches(service: Service, body: dict[str, object], status: int, kin
     text = json.dumps(body).replace("Infinity", "1e999")
     problem(service.client.post(MATCHES, content=text, headers={"Content-Type": "application/json"}), status, kind)
     problem(service.client.get("/v1/boards/duels/players/p"), 404, "unknown-player")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"teams": [["p"]]}, "invalid-field"),
+        ({"teams": [["p"], ["p"]]}, "invalid-player"),
+        ({"teams": [["p"], ["q"]], "ranks": [1, 0]}, "invalid-field"),
+        ({"teams": [["p"], ["q"]], "ranks": [1, 2, 3]}, "invalid-field"),
+        ({"teams": [["p"], ["q"]], "ranks": ["1", "2"]}, "invalid-field"),
+        ({"teams": [["p"], ["q"]], "result": 1}, "invalid-field"),
+        ({"teams": "pq"}, "invalid-field"),
+        ({}, "invalid-field"),
+    ],
+)
+def test_bad_teams(service: Service, body: dict[str, object], kind: str) -> None:
+    problem(service.client.post("/v1/boards/teams/matches", json=body), 422, kind)
+
+
+def test_teams_over_http_and_on_the_command_line(service: Service, tmp_path: Path) -> None:
+    problem(service.client.post(MATCHES, json={"teams": [["p", "q"], ["r"]]}), 422, "invalid-field")
+    body = {"teams": [["ada", "bo"], ["cy"]], "ranks": [1, 2], "match_id": "t1"}
+    told = service.client.post("/v1/boards/teams/matches", json=body).json()
+    assert [(one["player_id"], one["rank"], one["provisional"]) for one in told["players"]] == [
+        ("ada", None, True),
+        ("bo", None, True),
+        ("cy", None, True),
+    ]
+    assert service.client.post("/v1/boards/teams/matches", json=body).json() == {**told, "replayed": True}
+    problem(service.client.get("/v1/boards/teams/players/ada"), 404, "unknown-player")
+    where = ("--url", service.url)
+    assert "provisional" in run("match", "ratings", "teams", "ada", *where, cwd=tmp_path).stdout
+    assert "t2" in run("match", "teams", "teams", "ada,bo", "cy", "--ranks", "2,1", "--id", "t2", *where, cwd=tmp_path).stdout
+    top = service.client.get("/v1/boards/teams/top").json()["standings"]
+    assert {one["player_id"] for one in top} == {"ada", "bo", "cy"}
+    now = service.client.get("/v1/boards/teams/players/ada/ratings").json()
+    assert (now["provisional"], now["rating"]) == (False, next(one["score"] for one in top if one["player_id"] == "ada"))
+    assert now["rating"] == pytest.approx(now["mean"] - 3 * now["deviation"], abs=2)
+    played = service.client.get("/v1/boards/teams/players/ada/matches").json()["matches"]
+    assert [(one["place"], one["allies"], one["against"], one["result"]) for one in played] == [
+        (2, ["bo"], ["cy"], 0),
+        (1, ["bo"], ["cy"], 1),
+    ]
 
 
 def test_scores_and_matches_do_not_mix(service: Service) -> None:

@@ -20,6 +20,10 @@ class MatchPlayer(Result):
     change: Score
     #: Null: not ranked yet.
     rank: int | None
+    #: Where ratings have deviations, the one afterwards.
+    deviation: float | UnsetType = UNSET
+    #: Whether the player is not ranked yet, because of `ranked_from`.
+    provisional: bool | UnsetType = UNSET
 
 
 class MatchReceipt(Result):
@@ -45,6 +49,13 @@ class PlayedMatch(Result, omit_defaults=True):
     change: Score
     #: Whether it no longer counts.
     void: bool = False
+    #: Of a match of teams: the team's place, and who else was in it.
+    place: int | None = None
+    allies: list[str] | None = None
+    #: Where ratings have deviations, the one afterwards.
+    deviation: float | None = None
+    #: Whether the player was not ranked yet.
+    provisional: bool = False
 
 
 class PlayerMatches(Result):
@@ -90,3 +101,10 @@ class PlayerRatings(Result):
     total: int
     peak: RatingPoint | None
     points: list[RatingPoint]
+    #: The rating now; with deviations, it is conservative, and shrinks while the player is idle.
+    rating: Score | None = None
+    #: Whether the player is not ranked yet.
+    provisional: bool = False
+    #: Mean and deviation now, where ratings have deviations.
+    mean: float | None = None
+    deviation: float | None = None

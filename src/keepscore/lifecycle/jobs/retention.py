@@ -77,6 +77,9 @@ class Retention(Job):
         told = []
         lives = [live for live in list(self.parts.catalog) if not live.board.is_rollup]
         for live in lives:
+            if live.board.rating is not None and live.board.rating.needs_past:
+                # The next match goes by all matches that there were.
+                continue
             try:
                 await self._open(live, month_of(now - keep - live.board.grace_ms), now, pace)
             except _Waits as waits:

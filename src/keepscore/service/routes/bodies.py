@@ -38,6 +38,7 @@ from keepscore.service.routes.stated import (
 )
 
 __all__ = [
+    "NOTHING",
     "AmountBody",
     "AroundQuery",
     "AsOfQuery",

@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
+from keepscore.domain.inputs import Number
+from keepscore.domain.ratings.matches import MAX_PLACE, MAX_PLAYERS
 from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.errors import InvalidField
 from keepscore.leaderboards import Leaderboards
 from keepscore.players.match_history import MAX_MATCHES
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers, viewer_of
-from keepscore.service.routes.bodies import number
+from keepscore.service.routes.bodies import NOTHING, number
 from keepscore.service.routes.declarations import BOARD, board_read
 from keepscore.service.routes.stated import PlayerText, TextField, Time
 
 __all__ = ["MatchRoutes"]
 
 MatchCount = Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": MAX_MATCHES})]
+#: Who played, team by team, and the place of each team.
+Teams = Annotated[list[list[PlayerText]], msgspec.Meta(extra_json_schema={"minItems": 2, "maxItems": MAX_PLAYERS})]
+Places = list[Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": MAX_PLACE})]]
 #: How a duel ended.
 Result = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "enum": [1, 0.5, 0]})]
 
 
 class MatchBody(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A match of two players."""
+    """A match of two players, `a` and `b`, with its `result`; or one of `teams`, with their `ranks`."""
 
-    a: PlayerText
-    b: PlayerText
-    result: Result
+    a: PlayerText | None = None
+    b: PlayerText | None = None
+    result: Result = msgspec.field(default_factory=lambda: NOTHING)
+    teams: Teams | None = None
+    ranks: Places | None = None
     match_id: TextField | None = None
     at: Time | None = None
+
+
+class _Duel(NamedTuple):
+    a: str
+    b: str
+    result: Number
+
+
+def _duel(body: MatchBody) -> _Duel:
+    """Return the two players of a match and its result, or raise the error that says what is missing."""
+    if body.a is None or body.b is None or body.result == NOTHING:
+        raise InvalidField("a match needs a, b and result, or teams and ranks: give one or the other")
+    return _Duel(body.a, body.b, number("result", body.result))
+
+
+def _check_teams(body: MatchBody) -> None:
+    if (body.a, body.b) != (None, None) or body.result != NOTHING:
+        raise InvalidField("teams cannot be given with a, b or result: give one or the other")
 
 
 class MatchesQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -73,9 +99,10 @@ class MatchRoutes:
                 body=MatchBody,
                 answers={200: MatchReceipt, 202: MatchReceipt},
                 tag="Matches",
-                description="Rates a match on a board with a `rating`, and returns both new ratings. The changes add up to zero. A "
-                "`match_id` counts once: sent again, the first answer comes back, `replayed`; with other players, another result or "
-                "another time it is refused (409). Without one, an `Idempotency-Key` is taken for it.",
+                description="Rates a match on a board with a `rating`, and returns the new ratings. Give `a`, `b` and `result` or, on a "
+                "board rated by openskill, `teams` and `ranks`. With Elo, the changes add up to zero. A `match_id` counts once: sent "
+                "again, the first answer comes back, `replayed`; with other players, another result or another time it is refused "
+                "(409). Without one, an `Idempotency-Key` is taken for it.",
                 example=Example({"board": "duels"}, {"a": "ada", "b": "bruno", "result": 1, "match_id": "duel-7"}),
             ),
             board_read(
@@ -126,8 +153,12 @@ class MatchRoutes:
         body = request.body
         key = idempotency_key(request)
         match_id = key if body.match_id is None else body.match_id
-        result = number("result", body.result)
-        receipt = await self._lb.matches.record(request.path[0], body.a, body.b, result, match_id=match_id, at=body.at)
+        board = request.path[0]
+        if body.teams is not None:
+            _check_teams(body)
+            receipt = await self._lb.matches.record_teams(board, body.teams, body.ranks, match_id=match_id, at=body.at)
+        else:
+            receipt = await self._lb.matches.record(board, *_duel(body), match_id=match_id, at=body.at)
         return Answer(receipt, 202 if receipt.pending is True else 200, headers=replay_headers(receipt))
 
     async def get(self, request: Request[ViewerQuery, NoBody]) -> Answer:
