@@ -56,18 +56,20 @@ def test_a_program_needs_no_extras(program: str) -> None:
     ("urls", "words"),
     [
         ('engine="redis://:secret@127.0.0.1/0"', "needs the package redis: install it with pip install 'keepscore[redis]'"),
-        (
-            'ledger="sqlite:///:memory:", boards=[Board("b", rating={"system": "openskill"})]',
-            "needs the package openskill: install it with pip install 'keepscore[openskill]'",
-        ),
         ('ledger="postgresql://a:secret@127.0.0.1/x"', "needs the package asyncpg: install it with pip install 'keepscore[postgres]'"),
     ],
 )
 def test_what_is_missing_is_named(urls: str, words: str) -> None:
-    done = run_without(EXTRAS, f"from keepscore.sync import Board, Leaderboards\nLeaderboards.open({urls})")
+    done = run_without(EXTRAS, f"from keepscore.sync import Leaderboards\nLeaderboards.open({urls})")
     assert done.returncode == 1
     assert words in done.stderr
     assert "secret" not in done.stderr.splitlines()[-1]
+
+
+def test_a_board_says_what_it_needs() -> None:
+    done = run_without(["openskill"], LIBRARY.replace('Board("b")', 'Board("b", rating={"system": "openskill"})'))
+    assert done.returncode == 1
+    assert "needs the package openskill: install it with pip install 'keepscore[openskill]'" in done.stderr
 
 
 def test_the_command_says_what_it_needs() -> None:
