@@ -13,6 +13,7 @@ from keepscore.domain.board_fields import TABLES
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.boards import Board
 from keepscore.domain.inactivity import Inactivity
+from keepscore.domain.leagues.definition import CohortRule, League
 from keepscore.domain.prizes import Prize, Reward
 from keepscore.domain.ratings.definition import KStep, RankedFrom, Rating
 from keepscore.domain.rollups import Rollup
@@ -20,7 +21,23 @@ from keepscore.domain.rules import Rules
 from keepscore.domain.tiers import Tier
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
-TABLE_STRUCTS = (Board, Window, Decay, Inactivity, Rollup, Rules, Anomalies, Rating, KStep, RankedFrom, Prize, Reward, Tier)
+TABLE_STRUCTS = (
+    Board,
+    Window,
+    Decay,
+    Inactivity,
+    Rollup,
+    Rules,
+    Anomalies,
+    Rating,
+    KStep,
+    RankedFrom,
+    Prize,
+    Reward,
+    Tier,
+    League,
+    CohortRule,
+)
 STRUCTS: dict[str, type[msgspec.Struct]] = {struct.__name__: struct for struct in TABLE_STRUCTS}
 #: Where to read more of a field.
 SECTIONS = {
@@ -30,6 +47,7 @@ SECTIONS = {
     "rollup": "[Roll-ups](#roll-ups)",
     "rating": "[Matches](matches.md)",
     "tiers": "[Tiers](tiers.md)",
+    "league": "[Leagues](leagues.md)",
     "rules": "[Rules](rules.md)",
     "prize": "[Prizes](prizes.md)",
     "resets": "[Resets](#resets)",

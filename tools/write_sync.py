@@ -21,6 +21,7 @@ NAMESPACES = {
     "friends": ("Friends", Path("src/keepscore/players/friends.py")),
     "groups": ("Groups", Path("src/keepscore/players/groups.py")),
     "matches": ("Matches", Path("src/keepscore/players/matches.py")),
+    "leagues": ("Leagues", Path("src/keepscore/players/leagues.py")),
     "explain": ("Explanations", Path("src/keepscore/reading/explanations.py")),
     "admin": ("Administration", Path("src/keepscore/lifecycle/administration.py")),
     "keys": ("Keys", Path("src/keepscore/access/keys.py")),
@@ -47,6 +48,7 @@ TWINS = {
         "groups",
         "explanations",
         "matches",
+        "leagues",
         "moderation",
         "prizes",
         "webhooks",
@@ -66,8 +68,9 @@ BLOCKING = {
     r"\bAsyncClient\b": "Client",
     r"\basyncio\b": "time",
     r"\bclient\.(sending|namespaces|keys|friends|groups|explanations|matches|moderation|prizes|webhooks|audit)\b": r"client.sync_\1",
+    r"\bclient\.leagues\b": r"client.sync_leagues",
     r"(?<!\.)\b(Sender|Send|Client|History|Players|Friends|Groups|Explanations|Matches|Administration|Keys|Moderation|Audit)\b": r"Sync\1",
-    r"(?<!\.)\b(Prizes|Webhooks)\b": r"Sync\1",
+    r"(?<!\.)\b(Prizes|Webhooks|Leagues)\b": r"Sync\1",
     r"\ban async context\b": "a context",
 }
 
@@ -89,6 +92,7 @@ from keepscore.domain.results.explanations import Needs, Why
 from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, PlayerGroup
 from keepscore.domain.certificates import PublicKey
+from keepscore.domain.results.leagues import LeagueHistory, LeagueSimulation, PlayerLeague
 from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments

@@ -30,6 +30,7 @@ from keepscore.lifecycle.administration import Administration
 from keepscore.lifetime import Connect, Lifetime, OpenedByCall
 from keepscore.players.friends import Friends
 from keepscore.players.groups import Groups
+from keepscore.players.leagues import Leagues
 from keepscore.players.matches import Matches
 from keepscore.players.profiles import Players
 from keepscore.reading.among import ViewRequest
@@ -57,8 +58,9 @@ class Leaderboards(LiveReads):
     """Boards on a ledger and an engine. The first call opens them; `close`, or `async with`, closes them.
 
     Methods here submit and read scores. `history` looks back, `players` has names and profiles, `friends` has lists of friends, `groups`
-    has private groups, `matches` records matches, `admin` manages whole boards, `keys` manages the API keys of a service, `moderation` has
-    what moderators decide, `prizes` what there is to win, `webhooks` what waits to be delivered, and `audit` who did what.
+    has private groups, `matches` records matches, `leagues` looks at cohorts, `admin` manages whole boards, `keys` manages the API keys of
+    a service, `moderation` has what moderators decide, `prizes` what there is to win, `webhooks` what waits to be delivered, and `audit`
+    who did what.
 
     >>> import asyncio
     >>> async def main():
@@ -82,6 +84,8 @@ class Leaderboards(LiveReads):
         self.groups = cast("Groups", OpenedByCall(self._opened, "groups", Groups))
         #: Matches on boards with a rating: record one, and look back at those of a player.
         self.matches = cast("Matches", OpenedByCall(self._opened, "matches", Matches))
+        #: Leagues: a player's cohort and past seasons, and what a proposed league would have done.
+        self.leagues = cast("Leagues", OpenedByCall(self._opened, "leagues", Leagues))
         #: Which score a rank needs, and which of a player's events count and why.
         self.explain = cast("Explanations", OpenedByCall(self._opened, "explain", Explanations))
         #: What is done to boards as wholes: definitions, resets, proof, repair, imports, and the keeper.

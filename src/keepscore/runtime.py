@@ -51,11 +51,14 @@ from keepscore.lifecycle.readiness import Readiness
 from keepscore.lifecycle.rebuild import Rebuilds
 from keepscore.lifecycle.relearning import Relearning
 from keepscore.lifecycle.vitals import VitalSigns
+from keepscore.players.enrolment import Enrolment
 from keepscore.players.following import Following
 from keepscore.players.friends import FriendLists, Friends
 from keepscore.players.friendships import KnownFriendships
 from keepscore.players.groups import Groups
 from keepscore.players.job import FollowProfiles
+from keepscore.players.league_job import DecideLeagues
+from keepscore.players.leagues import Leagues
 from keepscore.players.matches import Matches
 from keepscore.players.notes import Notes
 from keepscore.players.profiles import Players
@@ -186,6 +189,7 @@ class Runtime:
     explain: Explanations
     screens: Screens
     review: Review
+    leagues: Leagues
     matches: Matches
     appeals: Appeals
     moderation: Moderation
@@ -260,7 +264,7 @@ async def build_runtime(
     reader.labels.friendships = KnownFriendships(friend_lists)
     cards = reader.cards
 
-    following = Following(stores, cards)
+    following, enrolment = Following(stores, cards), Enrolment(stores, feed)
 
     retries = Retries(ledger)
     addresses = Addresses(ledger, secret)
@@ -280,6 +284,7 @@ async def build_runtime(
         origins=addresses,
         segments=following,
         announcer=Announcer(feed, settings.channels),
+        arrivals=enrolment,
     )
     definitions = Definitions(parts, adoption, bases, changes, settings.boards)
 
@@ -319,19 +324,17 @@ async def build_runtime(
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds, addresses)
     restricting = Restricting(job_parts, rebuilds, feed)
-    memories = Memories([rules.forget, addresses.forget], lambda player: cards.put({player: NO_CARD}))
+    memories = Memories([rules.forget, addresses.forget, enrolment.forget_player], lambda player: cards.put({player: NO_CARD}))
     erasing = Erasing(job_parts, rebuilds, feed, secret, memories)
     prize_windows = PrizeWindows(job_parts, signer)
     sender = None if settings.webhook is None else WebhookSender(settings.webhook)
     fair_play = [
-        FinishVoids(job_parts, voids),
-        FinishReviews(job_parts, review),
-        FinishErasures(job_parts, erasing),
+        *(FinishVoids(job_parts, voids), FinishReviews(job_parts, review), FinishErasures(job_parts, erasing)),
         NoteAddresses(job_parts, addresses),
         NoteScores(job_parts, watched),
         RestorePlayers(job_parts, restricting),
         FollowProfiles(job_parts, following),
-        DecidePrizes(prize_windows),
+        *(DecidePrizes(prize_windows), DecideLeagues(job_parts, enrolment)),
         Deliver(job_parts, sender),
     ]
     keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, fair_play)
@@ -381,6 +384,7 @@ async def build_runtime(
         explainer=Explainer(stores, reader),
         explain=Explanations(stores, reader),
         screens=Screens(friend_lists, among),
+        leagues=Leagues(stores, reader, enrolment),
         matches=Matches(stores, writer, retries, reader.labels),
         review=review,
         appeals=appeals,

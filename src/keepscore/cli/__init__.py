@@ -26,6 +26,7 @@ from keepscore.cli import (
     history,
     keeper,
     keys,
+    leagues,
     ledgers,
     matches,
     moderation,
@@ -128,6 +129,7 @@ app.add_typer(appeals.app, name="appeals")
 app.add_typer(rule_tests.app, name="rules")
 app.add_typer(players.app, name="players")
 app.add_typer(matches.app, name="match")
+app.add_typer(leagues.app, name="leagues")
 app.add_typer(restrictions.app)
 app.add_typer(prizes.app, name="prizes")
 app.add_typer(prizes.certificates, name="certificates")

@@ -15,6 +15,7 @@ from keepscore.client.following import LiveClient
 from keepscore.client.friends import Friends
 from keepscore.client.groups import Groups
 from keepscore.client.keys import Keys
+from keepscore.client.leagues import Leagues
 from keepscore.client.matches import Matches
 from keepscore.client.moderation import Moderation
 from keepscore.client.namespaces import Administration, History, Players
@@ -100,6 +101,11 @@ class Client(Sender, LiveClient):
     def matches(self) -> Matches:
         """What was played on boards with a rating: record a match, and look back at those of a player."""
         return Matches(self._call)
+
+    @property
+    def leagues(self) -> Leagues:
+        """Cohorts and seasons of players, and what a proposed league would have done."""
+        return Leagues(self._call)
 
     @property
     def explain(self) -> Explanations:

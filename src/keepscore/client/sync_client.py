@@ -17,6 +17,7 @@ from keepscore.client.sync_explanations import SyncExplanations
 from keepscore.client.sync_friends import SyncFriends
 from keepscore.client.sync_groups import SyncGroups
 from keepscore.client.sync_keys import SyncKeys
+from keepscore.client.sync_leagues import SyncLeagues
 from keepscore.client.sync_matches import SyncMatches
 from keepscore.client.sync_moderation import SyncModeration
 from keepscore.client.sync_namespaces import SyncAdministration, SyncHistory, SyncPlayers
@@ -102,6 +103,11 @@ class SyncClient(SyncSender):
     def matches(self) -> SyncMatches:
         """What was played on boards with a rating: record a match, and look back at those of a player."""
         return SyncMatches(self._call)
+
+    @property
+    def leagues(self) -> SyncLeagues:
+        """Cohorts and seasons of players, and what a proposed league would have done."""
+        return SyncLeagues(self._call)
 
     @property
     def explain(self) -> SyncExplanations:

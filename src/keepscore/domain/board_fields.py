@@ -10,10 +10,12 @@ __all__ = [
     "ANOMALY_FIELDS",
     "BOUNDS",
     "CHOICES",
+    "COHORT_FIELDS",
     "DECAY_FIELDS",
     "FIELDS",
     "INACTIVITY_FIELDS",
     "K_FIELDS",
+    "LEAGUE_FIELDS",
     "NAME_PATTERN",
     "PATTERNS",
     "PRIZE_FIELDS",
@@ -78,6 +80,8 @@ BOUNDS = {
     "Rollup.of": FieldBounds(1, 16),
     "Rating.k": FieldBounds(1, 16),
     "Board.tiers": FieldBounds(0, 16),
+    "League.tiers": FieldBounds(2, 16),
+    "Cohort.target": FieldBounds(2, 500),
     "Rules.require": FieldBounds(0, 1),
     "Rules.builds": FieldBounds(0, 64),
     "Prize.winners": FieldBounds(1, 1_000_000),
@@ -146,6 +150,8 @@ FIELDS: dict[str, str] = {
     "matches and no scores, and its operator is `sum`",
     "tiers": "labels for players, the best first, such as `[{name = 'gold', top = '1%'}, {name = 'silver', top = '10%'}, "
     "{name = 'bronze'}]`",
+    "league": "cohorts of players of one tier in each window, some of whom move up or down when it closes, such as `{tiers = ['bronze', "
+    "'silver'], cohort = {target = 30, min = 8}, promote = [10], demote = [5], window = 'weekly'}`",
     "rules": "what submissions must keep to, or they are refused or put in quarantine, such as `{max_submissions = {daily = 10}}`",
     "prize": "what there is to win in each window, on a `strong` board, such as `{winners = 100, review = '48h', rewards = [{ranks = '1', "
     "give = 'gold'}]}`",
@@ -241,6 +247,24 @@ TIER_FIELDS: dict[str, str] = {
     "score": "who gets it: players with this score or a better one",
 }
 
+#: What each field of a league means.
+LEAGUE_FIELDS: dict[str, str] = {
+    "tiers": f"the names of the tiers, the lowest first, {BOUNDS['League.tiers']}; new players begin in the first",
+    "cohort": "how large cohorts are, such as `{target = 30, min = 8}`",
+    "promote": "how many of the first of a cohort go up, for each tier but the highest: a count such as `10`, or a share such as `0.2` or "
+    "`'20%'`",
+    "demote": "how many of the last of a cohort go down, for each tier but the lowest, in the same way; by default none",
+    "idle": "what becomes of players without a score in a window: they `stay`, or `demote`: they go down one tier",
+    "window": "the window that is a season of the league; by default the first one that closes",
+}
+
+#: What each field of the cohorts of a league means.
+COHORT_FIELDS: dict[str, str] = {
+    "target": f"how many players a cohort takes, {BOUNDS['Cohort.target']}",
+    "min": "a cohort with fewer players is merged with another before the window closes, 1 to `target`",
+    "by": "who is put together: players in order of `arrival`, or those of similar `activity` in the last season",
+}
+
 #: What each field of a step of K means.
 K_FIELDS: dict[str, str] = {
     "k": "the K of these players, more than 0",
@@ -283,6 +307,8 @@ TABLES = {
     "Anomalies": ANOMALY_FIELDS,
     "Rating": RATING_FIELDS,
     "Tier": TIER_FIELDS,
+    "League": LEAGUE_FIELDS,
+    "CohortRule": COHORT_FIELDS,
     "KStep": K_FIELDS,
     "RankedFrom": RANKED_FROM_FIELDS,
     "Prize": PRIZE_FIELDS,

@@ -29,6 +29,7 @@ from keepscore.domain.board_fields import BOUNDS, CHOICES, FIELDS, NAME_PATTERN,
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity, inactivity_from
+from keepscore.domain.leagues.definition import COHORT, league_from
 from keepscore.domain.prizes import Prize, prize_from
 from keepscore.domain.ratings.definition import Rating, rating_from
 from keepscore.domain.rollups import Rollup, rollup_from
@@ -113,6 +114,8 @@ def check_board(board: Board) -> None:
             board.bound("tiers", tier.score or 0)
     elif not isinstance(board.tiers, list):
         raise wrong(board, "tiers", board.tiers, "give a list of tiers")
+    if board.league is not None:
+        _check_league(board)
     if board.inactivity is not None:
         _check_inactivity(board)
     if board.rules is not None:
@@ -216,6 +219,19 @@ def _check_levels(board: Board, rating: Rating) -> None:
             raise wrong(board, field, value, f"a board with a rating by {rating.system} has none")
     farthest = abs(rating.start) + float(rating.z or 0) * (float(rating.deviation or 0) + 200 * 365 * float(rating.idle_per_day or 0))
     board.bound("rating", 8 * ceil(farthest))
+
+
+def _check_league(board: Board) -> None:
+    given = msgspec.to_builtins(board.league)
+    force_setattr(board, "league", checked(board, "league", given, partial(league_from, list(board.periods))))
+    for field in ("rollup", "decay", "keep_top", "following"):
+        if getattr(board, field):
+            raise wrong(board, field, msgspec.to_builtins(getattr(board, field)), "a board with a league has none: remove one of the two")
+    if board.rating is not None and board.rating.has_deviations:
+        system = board.rating.system
+        raise wrong(board, "league", given, f"ratings by {system!r} change with time alone: a league ranks scores, or ratings by 'elo'")
+    if COHORT in board.slicing.rules:
+        raise wrong(board, "segments", board.segments, f"a board with a league has its own segment {COHORT!r}: use another name")
 
 
 def _check_inactivity(board: Board) -> None:

@@ -36,6 +36,7 @@ from keepscore.domain.board_validation import check_board, checked, wrong
 from keepscore.domain.decay import HalfLife
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity
+from keepscore.domain.leagues.definition import League
 from keepscore.domain.prizes import Prize, RewardRanges, reward_ranges
 from keepscore.domain.ratings.definition import Rating
 from keepscore.domain.ratings.strength import Idleness
@@ -119,6 +120,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     rollup: Rollup | None = None
     rating: Rating | None = None
     tiers: list[Tier] = []
+    league: League | None = None
     rules: Rules | None = None
     prize: Prize | None = None
     resets: list[str] = []

@@ -27,6 +27,7 @@
     │   ├── UnknownPlayer
     │   ├── UnknownGroup
     │   ├── UnknownInvite           an invite code
+    │   ├── UnknownLeague
     │   ├── UnknownPrize
     │   ├── UnknownDelivery         of a webhook
     │   ├── UnknownKey              an API key
@@ -164,6 +165,7 @@ from keepscore.errors.not_found import (
     UnknownGroup,
     UnknownInvite,
     UnknownKey,
+    UnknownLeague,
     UnknownMatch,
     UnknownPlayer,
     UnknownPrize,
@@ -263,6 +265,7 @@ __all__ = [
     "UnknownGroup",
     "UnknownInvite",
     "UnknownKey",
+    "UnknownLeague",
     "UnknownMatch",
     "UnknownPlayer",
     "UnknownPrize",

@@ -15,6 +15,7 @@ __all__ = [
     "UnknownGroup",
     "UnknownInvite",
     "UnknownKey",
+    "UnknownLeague",
     "UnknownMatch",
     "UnknownPlayer",
     "UnknownPrize",
@@ -54,6 +55,10 @@ class UnknownGroup(NotFound):
 
 class UnknownInvite(NotFound):
     """No group has that invite code."""
+
+
+class UnknownLeague(NotFound):
+    """The board has no league."""
 
 
 class UnknownPrize(NotFound):

@@ -16,6 +16,7 @@ from keepscore.domain.results.moderation import (
     StoredRestriction,
     StoredReward,
     StoredScore,
+    StoredSeason,
 )
 from keepscore.domain.results.review import AppealState
 from keepscore.domain.scoring import Event
@@ -30,6 +31,8 @@ __all__ = ["export_player"]
 
 #: Events of one export, appeals in each state, and scores in the queue.
 MAX_EVENTS, MAX_APPEALS, MAX_ITEMS = 100_000, 1000, 10_000
+#: Seasons of one league.
+MAX_SEASONS = 10_000
 STATES: tuple[AppealState, ...] = get_args(AppealState)
 
 
@@ -66,6 +69,7 @@ async def export_player(stores: Stores, player: str) -> PlayerExport:
         [StoredAppeal(one.id, one.text, time_of(one.at), one.state, one.reply) for one in appeals],
         await _rewards(stores, player, boards),
         await _queued(stores, player),
+        await _seasons(stores, player),
     )
 
 
@@ -87,6 +91,16 @@ async def _queued(stores: Stores, player: str) -> list[StoredScore]:
         StoredScore(one.id, boards[one.board].name, boards[one.board].board.shown(one.amount), time_of(one.at), one.state, one.reason)
         for one in items
     ]
+
+
+async def _seasons(stores: Stores, player: str) -> list[StoredSeason]:
+    found = []
+    for live in stores.catalog:
+        for season, member in await stores.ledger.leagues.of_player(live.id, player, MAX_SEASONS):
+            cohort = None if member.cohort is None else member.cohort.label
+            place = live.name, season.key.window, time_of(season.key.starts)
+            found.append(StoredSeason(*place, member.tier, cohort, member.rank, member.result))
+    return found
 
 
 def _profile(name: str | None, text: str | None) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Board, Score
 from keepscore.domain.caps import DEFAULT_CAPS
+from keepscore.domain.leagues.cohorts import cohort_named
+from keepscore.domain.leagues.definition import COHORT
 from keepscore.domain.scoring import Event, Scope
 from keepscore.domain.verdicts import RESTATING
 from keepscore.domain.windows import FOREVER_MS, Span, span_of
@@ -213,17 +215,28 @@ class LiveBoard:
             wholes = self.position(now).wholes
             if wholes and wholes[0].window == self.board.first_window:
                 return wholes[0]
-        name = window or self.board.first_window
+        league = self.board.league
+        in_league = league is not None and segment is not None and segment.startswith(f"{COHORT}:")
+        name = window or (league.window if league is not None and in_league else self.board.first_window)
         if name not in self.board.periods:
             raise UnknownWindow(f"board {self.name!r} has no window {name!r}: it has {', '.join(self.board.periods)}")
         if segment is not None:
-            segment = self._label(segment)
+            segment = self._cohort(segment, name) if in_league else self._label(segment)
         if window_id is None:
             for span in self.position(now).spans:
                 if span.window == name:
                     return Ranking(self.id, name, span.id, segment or "")
             raise UnknownWindow(f"board {self.name!r} has no season now: name one with window_id")
         return Ranking(self.id, name, span_of(self.board, name, window_id).id, segment or "")
+
+    def _cohort(self, segment: str, window: str) -> str:
+        """Return the label of a cohort that a reader names."""
+        league = self.board.league
+        if league is not None and window != league.window:
+            raise UnknownSegment(f"cohorts of board {self.name!r} are of the window {league.window!r}: ask for that one, not {window!r}")
+        if cohort_named(segment.partition(":")[2]) is None:
+            raise UnknownSegment(f"segment {segment!r} names no cohort: write it as 'cohort:bronze-1'")
+        return segment
 
     def _label(self, segment: str) -> str:
         """Return the label of a slice that a reader names."""
@@ -257,6 +270,8 @@ class Catalog:
         self.accepts_from: dict[int, int] = {}
         #: Up to which end the windows of boards are closed, by the board's number and the window's name.
         self.closed: dict[int, dict[str, int]] = {}
+        #: The numbers of boards with a league.
+        self.leagues: set[int] = set()
         #: Windows that were closed before their end, by the board's number, the window's name and its id, and when.
         self.closed_early: dict[int, dict[tuple[str, str], int]] = {}
 
@@ -277,6 +292,7 @@ class Catalog:
         """Let a definition take effect."""
         old = self._boards.get(record.board.name)
         live = self._boards[record.board.name] = LiveBoard(record, self)
+        (self.leagues.discard if live.board.league is None else self.leagues.add)(live.id)
         if live.board.is_rollup or (old is not None and old.board.is_rollup):
             self._find_rollups()
         return live
@@ -293,7 +309,9 @@ class Catalog:
 
     def remove(self, name: str) -> None:
         """Forget a board."""
-        if self._boards.pop(name).board.is_rollup:
+        gone = self._boards.pop(name)
+        self.leagues.discard(gone.id)
+        if gone.board.is_rollup:
             self._find_rollups()
 
     def is_strong(self, live: LiveBoard) -> bool:

@@ -14,6 +14,7 @@ from keepscore.errors import InvalidField
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.stores import Stores
 from keepscore.projection.viewers import as_seen_by
+from keepscore.reading.cohorts import is_cohort, roster_of, whole_view
 from keepscore.reading.reader import MAX_AROUND, Reader
 from keepscore.reading.view import MAX_LIMIT, View, check_estimated, check_within, since_of
 from keepscore.storage.engines.base import Look, Rankings, Sight
@@ -129,7 +130,7 @@ class Among:
                 Look(view.ranking, view.rank, request.top, player, request.around, among, min(request.friends, len(among)))
                 for view in views
             ]
-            sources = [await as_seen_by(source, self._ledger, view.live, view.ranking, player) for view in views]
+            sources = [await self._source(source, view, player) for view in views]
             if all(own is source for own in sources):
                 sights = await source.see(looks)
             else:
@@ -147,6 +148,12 @@ class Among:
             if window.me is not None:
                 await labels.put_on(window.me, player)
         return answer
+
+    async def _source(self, source: Rankings, view: View, player: str | None) -> Rankings:
+        """Return what a ranking is read from, as the player sees it."""
+        seen = whole_view(view) if is_cohort(view) else view
+        found = await as_seen_by(source, self._ledger, view.live, seen.ranking, player)
+        return await (await roster_of(self._ledger, view)).rows(view.live.board, found, seen.ranking) if is_cohort(view) else found
 
     async def _window(self, source: Rankings, view: View, sight: Sight, request: ViewRequest, among: Sequence[str]) -> WindowView:
         friends = self._standings(source, view, sight, among, request.player)[: request.friends]

@@ -13,6 +13,7 @@ from keepscore.domain.boards import Board, RankKind
 from keepscore.domain.durations import time_of
 from keepscore.domain.ordering import KeyCodec, Place, Ranks, Row
 from keepscore.domain.results.friends import FriendsBoard
+from keepscore.domain.results.leagues import PlayerLeague
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, Top
 from keepscore.errors import NotKept
 from keepscore.storage.engines.base import Page, Ranking, Rankings
@@ -21,7 +22,7 @@ from keepscore.storage.ledgers.base import Ledger
 
 __all__ = ["Past", "final_archives", "past_for"]
 
-A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard)
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard, PlayerLeague)
 
 #: Beyond every score and level, on both sides.
 _FAR = 2**62

@@ -12,6 +12,7 @@ from datetime import datetime
 from heapq import nlargest, nsmallest
 
 from keepscore.domain.durations import time_of
+from keepscore.domain.leagues.definition import COHORT
 from keepscore.domain.ordered_fold import OrderedFold
 from keepscore.domain.ordering import KeyCodec, Ranks, Row, number_rows
 from keepscore.domain.results.standings import Standing, Top
@@ -57,6 +58,8 @@ class AsOf:
         if live.board.is_rollup:
             raise InvalidField(f"board {live.name!r} is a roll-up and has no events: ask for {', '.join(live.board.made_from)} instead")
         ranking = _ranking_at(live, window, segment, moment)
+        if live.board.league is not None and ranking.segment.startswith(f"{COHORT}:"):
+            raise InvalidField(f"segment = {segment!r}: how a cohort stood in the past is not known: ask for everybody, or for now")
         numbering = rank_kind(live.board, rank)
         if self._waiting > MAX_WAITING_READS:
             raise Overloaded(f"{self._waiting} requests about the past are waiting, and one is answered at a time: try again later")

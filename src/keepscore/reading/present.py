@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.results.friends import BoardView, FriendsBoard
+from keepscore.domain.results.leagues import PlayerLeague
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerHistory, PlayerPlace, Top, Windows
 from keepscore.errors import EngineUnavailable, RankingLost, UnknownPlayer
 from keepscore.projection.behind import Behind
@@ -24,7 +25,7 @@ HEALING_S = 5.0
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, Windows, PlayerHistory, FriendsBoard, BoardView)
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, Windows, PlayerHistory, FriendsBoard, BoardView, PlayerLeague)
 
 
 class EngineCare(Protocol):

@@ -14,6 +14,7 @@ from keepscore.domain.boards import Score
 from keepscore.domain.durations import time_of
 from keepscore.domain.ordering import Place, number_rows, percentile
 from keepscore.domain.results.friends import BoardView, FriendsBoard
+from keepscore.domain.results.leagues import PlayerLeague
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
 from keepscore.domain.segments import shown_label
 from keepscore.domain.values import check_player
@@ -27,6 +28,7 @@ from keepscore.projection.stores import Stores
 from keepscore.projection.viewers import seen_by
 from keepscore.reading.archive import past_for
 from keepscore.reading.cards import Cards
+from keepscore.reading.cohorts import is_cohort, roster_of, whole_view
 from keepscore.reading.cursors import Cursors
 from keepscore.reading.movement import Movement
 from keepscore.reading.positions import shown_position
@@ -53,8 +55,8 @@ VIEWS_BYTES, VIEW_BYTES = 8 << 20, 800
 MAX_INCARNATIONS = 5
 
 T = TypeVar("T")
-A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard)
-P = TypeVar("P", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard, BoardView)
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard, PlayerLeague)
+P = TypeVar("P", Top, PlayerPlace, Around, Lookup, Count, FriendsBoard, BoardView, PlayerLeague)
 
 
 class Reader:
@@ -122,6 +124,10 @@ class Reader:
 
     async def at_least(self, view: View, min_seq: str | None, read: Callable[[], Awaitable[W]]) -> W:
         """Return what a read gives that shows all up to a position; without one, what there is."""
+        if is_cohort(view) and min_seq is not None:
+            everybody = whole_view(view)
+            await at_least(self._engine.positions, everybody, min_seq, lambda: self.count(everybody))
+            return await read()
         return await at_least(self._engine.positions, view, min_seq, read)
 
     # -- reads ----------------------------------------------------------------------------------------------------------
@@ -180,6 +186,8 @@ class Reader:
         """Return where a player stands, if that can be told without waiting for anything: the hottest read. O(log N)."""
         instant = self._engine.instant
         if view.ended or not self.present.is_complete or instant is None or view.live.board.is_partial or view.live.board.tiers:
+            return None
+        if is_cohort(view):
             return None
         card = self.cards.known(player)
         if card is None or (card.visibility != "public" and player != view.viewer):
@@ -306,6 +314,13 @@ class Reader:
 
     async def read(self, view: View, read: Callable[[Rankings], Awaitable[A]]) -> A:
         """Return an answer from where it is found: an archive, the engine, or the ledger's checkpoint; as the viewer sees it."""
+        if is_cohort(view):
+            roster = await roster_of(self._ledger, view)
+            if roster.decided_at is not None:
+                answer = await read(roster.final(view.live.board))
+                answer.archived, answer.as_of = True, time_of(roster.decided_at)
+                return answer
+            view, read = whole_view(view), roster.reading(view, read)
         if view.viewer is not None:
             read = seen_by(self._ledger, view.live, view.ranking, view.viewer, read)
         return await (self._past if view.ended else self.read_present)(view, read)

@@ -12,6 +12,7 @@ from keepscore.domain.boards import MAX_SCORE, RankKind
 from keepscore.domain.durations import time_of
 from keepscore.domain.ordering import Place, Ranks, Row, directions
 from keepscore.domain.results.friends import BoardView, FriendsBoard
+from keepscore.domain.results.leagues import PlayerLeague
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerHistory, PlayerPlace, Top, Windows
 from keepscore.errors import EngineUnavailable, LedgerUnavailable, UnknownPlayer
 from keepscore.projection.live_boards import LiveBoard
@@ -22,7 +23,7 @@ from keepscore.storage.ledgers.slots import Slot
 
 __all__ = ["Standby", "mark_stale", "stale_answer"]
 
-A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, Windows, PlayerHistory, FriendsBoard, BoardView)
+A = TypeVar("A", Top, PlayerPlace, Around, Lookup, Count, Windows, PlayerHistory, FriendsBoard, BoardView, PlayerLeague)
 
 
 class Standby(Rankings):

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Hashable, Set
 
 from keepscore.caches import ENTRY_BYTES, bytes_of
+from keepscore.domain.leagues.definition import COHORT
 from keepscore.storage.engines.base import Ranking, RankingEngine
 from keepscore.storage.feeds.base import Feed
 
@@ -17,6 +18,8 @@ __all__ = ["Versions"]
 
 #: Bytes for the versions of rankings. Where there are more, everything that readers remember becomes old.
 VERSIONS_BYTES = 64 << 20
+#: What labels of cohorts begin with.
+COHORT_PREFIX = f"{COHORT}:"
 
 
 class Versions:
@@ -66,6 +69,9 @@ class Versions:
 
         That is every second if scores decay, if the board has movement, or if other processes may change it unnoticed.
         """
+        if ranking.segment.startswith(COHORT_PREFIX):
+            # A cohort is a part of the whole, and has members of its own.
+            return self._counts.get(ranking, 0), self.version(ranking._replace(segment=""))
         if self._shared:
             return self._changes, self._counts.get(ranking, 0), self._clock() // 1000
         tick = self._clock() // 1000 if ranking.board in self._ticking else 0

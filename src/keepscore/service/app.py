@@ -31,6 +31,7 @@ from keepscore.service.routes.groups import GroupRoutes
 from keepscore.service.routes.history import PastApi
 from keepscore.service.routes.imports import ImportRoutes
 from keepscore.service.routes.keys import KeyRoutes
+from keepscore.service.routes.leagues import LeagueRoutes
 from keepscore.service.routes.live import LiveRoutes
 from keepscore.service.routes.matches import MatchRoutes
 from keepscore.service.routes.moderation import ModerationRoutes
@@ -89,7 +90,7 @@ def make_app(
         *(PlayerRoutes(leaderboards), FriendRoutes(leaderboards), GroupRoutes(leaderboards), ReviewRoutes(leaderboards)),
         *(ModerationRoutes(leaderboards), AppealRoutes(leaderboards), RuleTestRoutes(leaderboards), RestrictionRoutes(leaderboards)),
         *(CorrectionRoutes(leaderboards), AuditRoutes(leaderboards)),
-        *(MatchRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
+        *(MatchRoutes(leaderboards), LeagueRoutes(leaderboards), PrizeRoutes(leaderboards), WebhookRoutes(leaderboards)),
         ConsoleRoutes(gate),
         LiveRoutes(leaderboards.runtime.live, live),
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),

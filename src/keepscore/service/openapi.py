@@ -40,6 +40,7 @@ TAGS = {
     "Players": "Names to show.",
     "Friends": "Lists of friends, and ranks among friends.",
     "Matches": "Rate matches of players against each other, and look back at them.",
+    "Leagues": "Cohorts of players of one tier, who move up or down when a window closes.",
     "Moderation": "Let scores of cheaters no longer count, and undo that. Everything is recorded with its reason.",
     "Prizes": "Who wins a window, what they get, and signed statements of that.",
     "Audit": "Who did what, when, from where and why, and the proof that nobody has changed that.",

@@ -37,6 +37,7 @@ from keepscore.sync.friends import Friends
 from keepscore.sync.groups import Groups
 from keepscore.sync.history import History
 from keepscore.sync.keys import Keys
+from keepscore.sync.leagues import Leagues
 from keepscore.sync.matches import Matches
 from keepscore.sync.moderation import Moderation
 from keepscore.sync.players import Players
@@ -63,6 +64,7 @@ class Leaderboards:
         self.friends = Friends(self)
         self.groups = Groups(self)
         self.matches = Matches(self)
+        self.leagues = Leagues(self)
         self.explain = Explanations(self)
         self.admin = Administration(self)
         self.keys = Keys(self)

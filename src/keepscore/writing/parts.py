@@ -12,7 +12,7 @@ from keepscore.writing.healing import Healing
 from keepscore.writing.idempotency import Retries
 from keepscore.writing.identity import WriterIdentity
 from keepscore.writing.ledger_watch import LedgerWatch
-from keepscore.writing.protocols import Origins, SegmentSource, SubmissionRules
+from keepscore.writing.protocols import Arrivals, Origins, SegmentSource, SubmissionRules
 from keepscore.writing.spool import Spool
 from keepscore.writing.write_pause import WritePause
 
@@ -36,3 +36,4 @@ class WriteParts:
     origins: Origins
     segments: SegmentSource
     announcer: Announcer
+    arrivals: Arrivals

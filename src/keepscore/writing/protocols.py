@@ -11,9 +11,17 @@ from typing import Protocol
 from keepscore.domain.plays import Play
 from keepscore.domain.scoring import Event
 from keepscore.errors import KeepscoreError
+from keepscore.projection.live_boards import LiveBoard
 from keepscore.writing.scopes import Submission
 
-__all__ = ["LedgerReturn", "Origins", "PlayReader", "ProfileNotes", "ReceiptSigner", "SegmentSource", "SubmissionRules"]
+__all__ = ["Arrivals", "LedgerReturn", "Origins", "PlayReader", "ProfileNotes", "ReceiptSigner", "SegmentSource", "SubmissionRules"]
+
+
+class Arrivals(Protocol):
+    """Takes note of players who score on boards with a league."""
+
+    async def arrived(self, recorded: Iterable[tuple[LiveBoard, Event]]) -> None:
+        """See that the players of recorded events are in a cohort. Never fails: what is missing is found later."""
 
 
 class LedgerReturn(Protocol):

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from keepscore.domain.scoring import Event
 from keepscore.errors import EngineUnavailable, KeepscoreError, LedgerUnavailable, UnknownBoard
+from keepscore.projection.live_boards import LiveBoard
 from keepscore.storage.feeds.base import Feed
 from keepscore.writing.applier import Applied, Applier
 from keepscore.writing.groups import Group, PendingRequest, fail, split_needs_restate, unknown_outcome
@@ -48,6 +50,9 @@ class Writer:
         self._receipts = receipts
         self._feed = feed
         self.announcer = parts.announcer
+        self._arrivals = parts.arrivals
+        #: The numbers of boards with a league.
+        self._leagues = parts.stores.catalog.leagues
         #: Whether the engine works while this process does something else.
         self._overlaps = parts.stores.engine.is_shared
         #: One group after the other is applied on each board.
@@ -160,6 +165,8 @@ class Writer:
             routes = {id(update.rankings): update.rankings for plan in plans.values() for update in plan.updates}
             await self._feed.publish({ranking for rankings in routes.values() for ranking in rankings} | applied.rolled_up)
             self.announcer.ranks_changed(plans, applied.outcomes)
+            if not self._leagues.isdisjoint(group.boards):
+                await self._arrivals.arrived(_counting(plans.values()))
             if applied.redefined:
                 plans = {key: plan.on(applied.redefined.get(plan.boards[0].id, plan.boards[0])) for key, plan in plans.items()}
             if applied.failed:
@@ -224,3 +231,10 @@ class Writer:
                 for live in plans[id(submission)].boards:
                     self._behind.add(live, submission.received)
             self._receipts.postpone(request, plans, spooled)
+
+
+def _counting(plans: Iterable[Plan]) -> Iterator[tuple[LiveBoard, Event]]:
+    """Yield the events of plans that count now, with their boards."""
+    for plan in plans:
+        if not plan.submission.is_held:
+            yield from zip(plan.boards, plan.events, strict=True)

@@ -237,6 +237,18 @@ class StoredScore(Result):
     reason: str | None
 
 
+class StoredSeason(Result):
+    """A season of a league in which a player took part. Without a cohort, it is not found yet; without a result, it is not decided."""
+
+    board: str
+    window: str
+    starts: datetime
+    tier: str
+    cohort: str | None
+    rank: int | None
+    result: str | None
+
+
 class PlayerExport(Result):
     """Everything that is stored about a player."""
 
@@ -250,3 +262,4 @@ class PlayerExport(Result):
     appeals: list[StoredAppeal]
     rewards: list[StoredReward]
     queue: list[StoredScore]
+    seasons: list[StoredSeason]

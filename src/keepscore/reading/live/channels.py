@@ -16,7 +16,8 @@ from keepscore.domain.positions import Position, parse_position
 from keepscore.domain.results.live import LiveChange, LiveEnd, LiveState, Overtaken, WindowChange
 from keepscore.domain.results.standings import Lookup, PlayerPlace, Standing, Top
 from keepscore.domain.windows import span_at
-from keepscore.errors import EngineUnavailable, KeepscoreError, NotFound, Unavailable, UnknownPlayer
+from keepscore.errors import EngineUnavailable, InvalidField, KeepscoreError, NotFound, Unavailable, UnknownPlayer
+from keepscore.reading.cohorts import is_cohort
 from keepscore.reading.live.mailboxes import Mailbox, Number
 from keepscore.reading.live.messages import LiveNotice
 from keepscore.reading.live.specs import LiveSpec
@@ -92,7 +93,10 @@ class Channel:
                 self._opening = None
 
     async def _open(self) -> None:
-        found = await self._read(self._view())
+        view = self._view()
+        if is_cohort(view):
+            raise InvalidField(f"segment = {self.spec.segment!r} cannot be followed, as cohorts have no positions: follow the whole window")
+        found = await self._read(view)
         if found is None:
             raise EngineUnavailable(f"board {self.spec.board!r} cannot be followed while its answers may lack something: try again")
         self._shown = found

@@ -6,6 +6,7 @@ Fields of boards have their meanings in `board_fields`. `Struct.field` goes befo
 from __future__ import annotations
 
 from keepscore.service.routes.explained_meanings import EXPLAINED_FIELDS, EXPLAINED_PARAMETERS
+from keepscore.service.routes.league_meanings import LEAGUE_MEANINGS
 from keepscore.service.routes.match_meanings import MATCH_MEANINGS
 from keepscore.service.routes.moderation_meanings import MODERATION_MEANINGS
 from keepscore.service.routes.prize_meanings import PRIZE_MEANINGS
@@ -98,6 +99,7 @@ _ESTIMATE = "Only with `keep_top`, for a player the engine does not keep"
 
 FIELD_MEANINGS = EXPLAINED_FIELDS | {
     **REVIEW_MEANINGS,
+    **LEAGUE_MEANINGS,
     **MATCH_MEANINGS,
     # Submissions.
     "player_id": "The player's id: 1 to 128 bytes, any script.",

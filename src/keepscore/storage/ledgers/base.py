@@ -23,6 +23,7 @@ from keepscore.storage.ledgers.groups import GroupStore
 from keepscore.storage.ledgers.identity import Identity
 from keepscore.storage.ledgers.keys import KeyStore
 from keepscore.storage.ledgers.leadership import Leadership
+from keepscore.storage.ledgers.leagues import LeagueStore
 from keepscore.storage.ledgers.marks import MarkStore
 from keepscore.storage.ledgers.openings import OpeningStore
 from keepscore.storage.ledgers.outbox import OutboxStore
@@ -58,6 +59,8 @@ class Ledger(ABC):
     friends: FriendStore
     #: Private groups.
     groups: GroupStore
+    #: Seasons of leagues: cohorts, and what became of their players.
+    leagues: LeagueStore
     #: API keys, and request ids that are spent.
     keys: KeyStore
     #: Refused submissions, where a rule counts them.

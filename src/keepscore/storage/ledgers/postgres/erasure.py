@@ -14,7 +14,10 @@ from keepscore.storage.ledgers.postgres.role import PostgresRole
 __all__ = ["PostgresErasure"]
 
 #: The queries that rename a player's rows of one board, beside events and messages, and those that remove some.
-_RENAMES = "erase_archived", "erase_standings", "erase_openings", "erase_queue", "erase_appeals", "erase_holds", "erase_rewards"
+_RENAMES = (
+    *("erase_archived", "erase_standings", "erase_openings", "erase_queue", "erase_appeals", "erase_holds"),
+    *("erase_rewards", "erase_seasons"),
+)
 _REMOVALS = "erase_attempts", "erase_addresses"
 
 

@@ -19,6 +19,7 @@ from keepscore.storage.ledgers.postgres.friends import PostgresFriends
 from keepscore.storage.ledgers.postgres.groups import PostgresGroups
 from keepscore.storage.ledgers.postgres.keys import PostgresKeys
 from keepscore.storage.ledgers.postgres.leadership import PostgresLeadership
+from keepscore.storage.ledgers.postgres.leagues import PostgresLeagues
 from keepscore.storage.ledgers.postgres.marks import PostgresMarks
 from keepscore.storage.ledgers.postgres.openings import PostgresOpenings
 from keepscore.storage.ledgers.postgres.outbox import PostgresOutbox
@@ -54,6 +55,7 @@ class PostgresLedger(Ledger):
         self.players = PostgresPlayers(connections, claims)
         self.friends = PostgresFriends(connections)
         self.groups = PostgresGroups(connections, claims)
+        self.leagues = PostgresLeagues(connections)
         self.keys = PostgresKeys(connections, audit)
         self.prizes = PostgresPrizes(connections, claims, audit)
         self.outbox = PostgresOutbox(connections)

@@ -17,7 +17,7 @@ __all__ = ["SqliteErasure"]
 #: The queries that rename or remove a player's rows of one board, beside events.
 _ON_BOARD = (
     *("erase_archived", "erase_standings", "erase_openings", "erase_queue", "erase_appeals", "erase_holds"),
-    *("erase_messages", "erase_rewards", "erase_attempts", "erase_addresses"),
+    *("erase_messages", "erase_rewards", "erase_seasons", "erase_attempts", "erase_addresses"),
 )
 
 

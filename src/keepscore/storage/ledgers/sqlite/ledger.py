@@ -22,6 +22,7 @@ from keepscore.storage.ledgers.sqlite.friends import SqliteFriends
 from keepscore.storage.ledgers.sqlite.groups import SqliteGroups
 from keepscore.storage.ledgers.sqlite.keys import SqliteKeys
 from keepscore.storage.ledgers.sqlite.leadership import SqliteLeadership
+from keepscore.storage.ledgers.sqlite.leagues import SqliteLeagues
 from keepscore.storage.ledgers.sqlite.marks import SqliteMarks
 from keepscore.storage.ledgers.sqlite.openings import SqliteOpenings
 from keepscore.storage.ledgers.sqlite.outbox import SqliteOutbox
@@ -58,6 +59,7 @@ class SqliteLedger(Ledger):
         self.players = SqlitePlayers(connections, claims)
         self.friends = SqliteFriends(connections)
         self.groups = SqliteGroups(connections, claims)
+        self.leagues = SqliteLeagues(connections)
         self.keys = SqliteKeys(connections, audit)
         self.prizes = SqlitePrizes(connections, claims, audit)
         self.outbox = SqliteOutbox(connections)

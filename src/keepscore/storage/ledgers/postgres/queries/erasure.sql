@@ -11,7 +11,8 @@ SELECT EXISTS (SELECT 1 FROM players WHERE player = $1)
     OR EXISTS (SELECT 1 FROM group_members WHERE player = $1) OR EXISTS (SELECT 1 FROM invite_tries WHERE player = $1)
     OR EXISTS (SELECT 1 FROM attempts WHERE player = $1) OR EXISTS (SELECT 1 FROM addresses WHERE player = $1)
     OR EXISTS (SELECT 1 FROM queue WHERE player = $1) OR EXISTS (SELECT 1 FROM appeals WHERE player = $1)
-    OR EXISTS (SELECT 1 FROM prize_holds WHERE player = $1) OR EXISTS (SELECT 1 FROM rewards WHERE player = $1);
+    OR EXISTS (SELECT 1 FROM prize_holds WHERE player = $1) OR EXISTS (SELECT 1 FROM rewards WHERE player = $1)
+    OR EXISTS (SELECT 1 FROM league_members WHERE player = $1);
 
 -- name: erasure_has_archived
 -- Whether archives or states of a board name a player.
@@ -70,6 +71,10 @@ UPDATE prize_holds SET player = $3, reason = 'erased' WHERE board = $1 AND playe
 -- name: erase_messages
 -- Put a pseudonym in the place of a player in messages about rewards.
 UPDATE outbox SET body = replace(body, $3, $4) WHERE id IN (SELECT id FROM rewards WHERE board = $1 AND player = $2);
+
+-- name: erase_seasons
+-- Put a pseudonym in the place of a player in seasons of leagues.
+UPDATE league_members SET player = $3 WHERE board = $1 AND player = $2;
 
 -- name: erase_rewards
 -- Put a pseudonym in the place of a player in rewards.

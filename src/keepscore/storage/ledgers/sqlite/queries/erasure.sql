@@ -11,7 +11,8 @@ SELECT EXISTS (SELECT 1 FROM players WHERE player = :player)
     OR EXISTS (SELECT 1 FROM group_members WHERE player = :player) OR EXISTS (SELECT 1 FROM invite_tries WHERE player = :player)
     OR EXISTS (SELECT 1 FROM attempts WHERE player = :player) OR EXISTS (SELECT 1 FROM addresses WHERE player = :player)
     OR EXISTS (SELECT 1 FROM queue WHERE player = :player) OR EXISTS (SELECT 1 FROM appeals WHERE player = :player)
-    OR EXISTS (SELECT 1 FROM prize_holds WHERE player = :player) OR EXISTS (SELECT 1 FROM rewards WHERE player = :player);
+    OR EXISTS (SELECT 1 FROM prize_holds WHERE player = :player) OR EXISTS (SELECT 1 FROM rewards WHERE player = :player)
+    OR EXISTS (SELECT 1 FROM league_members WHERE player = :player);
 
 -- name: erasure_has_archived
 -- Whether archives or states of a board name a player.
@@ -73,6 +74,10 @@ UPDATE outbox SET body = replace(body, :old, :new) WHERE id IN (SELECT id FROM r
 -- name: erase_rewards
 -- Put a pseudonym in the place of a player in rewards.
 UPDATE rewards SET player = :pseudonym WHERE board = :board AND player = :player;
+
+-- name: erase_seasons
+-- Put a pseudonym in the place of a player in seasons of leagues.
+UPDATE league_members SET player = :pseudonym WHERE board = :board AND player = :player;
 
 -- name: erase_attempts
 -- Remove a player's refused submissions.

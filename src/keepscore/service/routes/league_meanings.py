@@ -1,0 +1,46 @@
+"""What the fields of leagues mean."""
+
+from __future__ import annotations
+
+__all__ = ["LEAGUE_MEANINGS"]
+
+LEAGUE_MEANINGS = {
+    "PlayerLeague.tier": "The player's tier.",
+    "PlayerLeague.cohort": "The player's cohort, as in `segment=cohort:…`; null: no score yet, or the season before is not decided.",
+    "PlayerLeague.window_id": "The present season; null: there is none.",
+    "PlayerLeague.rank": "The rank in the cohort; null: not ranked.",
+    "PlayerLeague.players": "How many players of the cohort are ranked.",
+    "PlayerLeague.zone": "`promotion`, `safe` or `demotion`; null: not ranked.",
+    "LeagueStanding.zone": "`promotion`, `safe` or `demotion`.",
+    "LeagueStanding.rank": "The rank in the cohort.",
+    "to_promotion": "What is missing to the promotion zone; 0: nothing; null: nobody is promoted, or the player is not ranked.",
+    "to_safety": "What is missing to leave the demotion zone; 0: nothing; null: nobody is safe, or the player is not ranked.",
+    "PlayerLeague.ends": "When the season ends; null: there is none.",
+    "LeagueSeason.ends": "When the season ended, or ends.",
+    "LeagueSeason.window": "The window that is a season.",
+    "LeagueSeason.tier": "The player's tier in it.",
+    "LeagueSeason.cohort": "The player's cohort; null: not found yet.",
+    "LeagueSeason.rank": "The final rank in the cohort; null: not decided, or no score counted.",
+    "LeagueSeason.peak": "The best rank that the player had in the cohort; null: the same.",
+    "LeagueSeason.score": "The final score; null: the same.",
+    "LeagueSeason.result": "`promoted`, `demoted` or `stayed`; null: not decided.",
+    "LeagueSeason.next_tier": "The tier afterwards; null: not decided.",
+    "peak_tier": "The highest tier of all these seasons; null: there is none.",
+    "LeagueHistory.seasons": "The seasons, the newest first.",
+    "LeagueSimulation.seasons": "The windows, the earliest first.",
+    "SimulationBody.league": "The league, as in a definition.",
+    "SimulationBody.windows": "How many of the last windows that have ended.",
+    "LeagueSimulation.window": "The window that is a season.",
+    "LeagueSimulation.tiers": "How many players are in each tier after the last window.",
+    "SimulatedSeason.window_id": "The window.",
+    "SimulatedSeason.players": "How many have played.",
+    "SimulatedSeason.tiers": "How many of them began in each tier.",
+    "cohort_sizes": "How many players each cohort has at the end, the smallest first; up to 1,000 of them.",
+    "cohorts": "How many cohorts there are at the end.",
+    "promoted": "How many go up.",
+    "demoted": "How many go down.",
+    "SimulatedSeason.new": "How many had not played in the window before.",
+    "lost": "How many of the window before did not come back.",
+    "moved_share": "The share of players, over all windows, who change their tier.",
+    "lost_share": "The share of players, over all windows, who do not come back in the next.",
+}
