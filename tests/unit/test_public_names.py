@@ -70,6 +70,7 @@ def test_a_type_name_has_one_meaning() -> None:
         "Explanations",
         "Friends",
         "Groups",
+        "Leagues",
         "History",
         "Keys",
         "Leaderboards",

@@ -106,6 +106,7 @@ def test_every_route_with_every_scope_on_own_and_foreign_boards(keyed: KeyedServ
 
 #: What is about one person is told to nobody without credentials, whoever may read the board.
 PERSONAL = {"/v1/boards/{board}/friends/{player_id}", "/v1/boards/{board}/view", "/v1/boards/{board}/groups/{group_id}"}
+PERSONAL |= {"/v1/boards/{board}/leagues/{player_id}", "/v1/boards/{board}/leagues/{player_id}/history"}
 PERSONAL |= {f"/v1/boards/{{board}}/players/{{player_id}}/{what}" for what in ("needs", "why")}
 
 
@@ -261,3 +262,15 @@ def test_an_unknown_address_is_unknown_to_everybody(keyed: KeyedService) -> None
     problem(keyed.client.get("/v1/boards/nothing/top"), 401, "unauthenticated")
     problem(keyed.client.get("/v1/boards/nothing/top", headers=bearer(keyed.keys["read-own"])), 403, "forbidden")
     problem(keyed.admin.get("/v1/boards/nothing/top"), 404, "unknown-board")
+
+
+def test_a_player_token_reads_its_own_league(keyed: KeyedService) -> None:
+    league = {"tiers": ["bronze", "silver"], "promote": [1]}
+    assert keyed.admin.put("/v1/boards/season-league", json={"windows": ["yearly"], "league": league}).status_code in (200, 201)
+    mine = bearer(keyed.token(PLAYER, boards=["season-*"]))
+    for what in ("", "/history"):
+        assert keyed.client.get(f"/v1/boards/season-league/leagues/{PLAYER}{what}", headers=mine).status_code == 200
+        problem(keyed.client.get(f"/v1/boards/season-league/leagues/noa{what}", headers=mine), 403, "forbidden")
+    proposed = {"league": league}
+    for bearing in (mine, bearer(keyed.keys["submit-all"])):
+        problem(keyed.client.post("/v1/boards/season-league/leagues/simulate", json=proposed, headers=bearing), 403, "forbidden")

@@ -23,6 +23,7 @@ COMMANDS = [
     *([name] for name in ("migrate", "keeper", "revise", "reset")),
     *([name] for name in ("friends", "groups", "view", "needs", "why")),
     *(["groups", name] for name in ("create", "show", "list", "join", "leave", "rotate", "delete", "rank")),
+    *(["leagues", name] for name in ("show", "history", "simulate")),
     *(["friends", name] for name in ("show", "set", "add", "remove", "rank")),
     *(["keeper", name] for name in ("status", "run-once")),
     *(["boards", name] for name in ("list", "show", "apply", "delete")),

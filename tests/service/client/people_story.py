@@ -21,6 +21,7 @@ async def tell_of_people(say: Say) -> None:
     await _friends(say)
     await _groups(say)
     await _explained(say)
+    await _leagues(say)
     await _moderated(say)
 
 
@@ -71,6 +72,20 @@ async def _explained(say: Say) -> None:
     await say("explain.needs", "people", "cleo")
     await say("explain.why", "people", "cleo", limit=5)
     await say("explain.why", "people", "nobody")
+
+
+async def _leagues(say: Say) -> None:
+    league = {"tiers": ["low", "high"], "cohort": {"target": 10}, "promote": [1]}
+    await say("admin.put_board", Board("ladder", operator="sum", windows=["daily"], league=league))
+    for player, amount in (("ann", 3), ("ben", 2)):
+        await say("increment", "ladder", player, amount)
+    await say("leagues.of", "ladder", "ben")
+    await say("leagues.of", "people", "ben")
+    await say("top", "ladder", segment="cohort:low-1")
+    await say("leagues.history", "ladder", "ann", limit=5)
+    await say("leagues.history", "ladder", "ann", limit=0)
+    await say("leagues.simulate", "people", {**league, "window": "daily"}, windows=3)
+    await say("leagues.simulate", "people", {"tiers": []})
 
 
 async def _moderated(say: Say) -> None:

@@ -62,6 +62,7 @@ def test_status_and_run_once(tmp_path: Path) -> None:
             "restore players",
             "follow profiles",
             "decide prizes",
+            "decide leagues",
             "deliver webhooks",
             "verify",
         }

@@ -73,6 +73,7 @@ def test_a_board_is_shown_whole_with_its_defaults(client: httpx.Client, board: D
         "prize": None,
         "rating": None,
         "tiers": [],
+        "league": None,
         "resets": [],
         "keep_top": None,
         "following": False,

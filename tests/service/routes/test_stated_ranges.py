@@ -17,12 +17,13 @@ TOO_LONG = "x" * 129
 MOST = 2**53 - 1
 
 #: What is in every path, and what is needed beside the parameter that is tried.
+LEAGUE = {"tiers": ["low", "high"], "promote": [1]}
 PARTS = {"board": BOARD, "player_id": "ada", "rank": "1", "window": "all_time", "window_id": "all_time", "id": "1"}
 
 
 @pytest.fixture(scope="module")
 def description(service: Service) -> dict[str, Any]:
-    service.define(BOARD, operator="last", segments=["region"], windows={"all_time": {"snapshot": "hourly"}, "daily": {}})
+    service.define(BOARD, operator="last", segments=["region"], windows={"all_time": {"snapshot": "hourly"}, "daily": {}}, league=LEAGUE)
     service.define("summed", operator="sum", windows=["all_time", "daily"])
     service.submit(BOARD, "ada", 5, segments={"region": "eu"})
     taken(service.client.post("/api/v1/leaderboard/score", json={"player_id": "ada", "score": 5, "region": "eu"}))

@@ -24,6 +24,7 @@ from keepscore.client import (
     sync_friends,
     sync_groups,
     sync_keys,
+    sync_leagues,
     sync_moderation,
     sync_namespaces,
     sync_prizes,
@@ -34,6 +35,7 @@ from keepscore.client import explanations as client_explanations
 from keepscore.client import friends as client_friends
 from keepscore.client import groups as client_groups
 from keepscore.client import keys as client_keys
+from keepscore.client import leagues as client_leagues
 from keepscore.client import moderation as client_moderation
 from keepscore.client import prizes as client_prizes
 from keepscore.client import webhooks as client_webhooks
@@ -49,6 +51,7 @@ from keepscore.fairplay.webhooks import Webhooks
 from keepscore.lifecycle.administration import Administration
 from keepscore.players.friends import Friends
 from keepscore.players.groups import Groups
+from keepscore.players.leagues import Leagues
 from keepscore.players.profiles import Players
 from keepscore.reading.explanations import Explanations
 from keepscore.reading.history import History
@@ -82,6 +85,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (Players, namespaces.Players),
         (Friends, client_friends.Friends),
         (Groups, client_groups.Groups),
+        (Leagues, client_leagues.Leagues),
         (Explanations, client_explanations.Explanations),
         (Administration, namespaces.Administration),
         (Keys, client_keys.Keys),
@@ -94,6 +98,7 @@ def vocabulary(client: type[Client | SyncClient]) -> dict[str, Any]:
         (sync.Players, sync_namespaces.SyncPlayers),
         (sync.Friends, sync_friends.SyncFriends),
         (sync.Groups, sync_groups.SyncGroups),
+        (sync.Leagues, sync_leagues.SyncLeagues),
         (sync.Explanations, sync_explanations.SyncExplanations),
         (sync.Administration, sync_namespaces.SyncAdministration),
         (sync.Keys, sync_keys.SyncKeys),

@@ -44,6 +44,7 @@ def test_a_name_is_all_that_a_board_needs():
         "rollup": None,
         "rating": None,
         "tiers": [],
+        "league": None,
         "rules": None,
         "prize": None,
         "resets": [],

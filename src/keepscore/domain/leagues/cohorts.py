@@ -14,11 +14,11 @@ from keepscore.domain.leagues.definition import COHORT, League
 __all__ = [
     "Cohort",
     "Home",
-    "Outcome",
     "PastSeason",
     "Placement",
     "Result",
     "SeasonBefore",
+    "SeasonOutcome",
     "cohort_named",
     "merges",
     "outcomes",
@@ -150,7 +150,7 @@ def merges(least: int, sizes: Mapping[Cohort, int]) -> list[tuple[Cohort, Cohort
     return found
 
 
-class Outcome(NamedTuple):
+class SeasonOutcome(NamedTuple):
     """What became of a player of a cohort: the final rank (None: no score counted), and the tier afterwards."""
 
     player: str
@@ -159,7 +159,7 @@ class Outcome(NamedTuple):
     tier: str
 
 
-def outcomes(league: League, tier: str, ranked: Sequence[str], idle: Sequence[str]) -> list[Outcome]:
+def outcomes(league: League, tier: str, ranked: Sequence[str], idle: Sequence[str]) -> list[SeasonOutcome]:
     """Return what becomes of a cohort: of players in the order of their ranks, and of those without a score that counts.
 
     Ranks are unique: where scores are equal at a cut, the order of the ranking decides.
@@ -172,7 +172,7 @@ def outcomes(league: League, tier: str, ranked: Sequence[str], idle: Sequence[st
     return found + [_outcome(league, tier, player, None, -1 if league.idle == "demote" else 0) for player in idle]
 
 
-def _outcome(league: League, tier: str, player: str, rank: int | None, steps: int) -> Outcome:
+def _outcome(league: League, tier: str, player: str, rank: int | None, steps: int) -> SeasonOutcome:
     after = league.moved(tier, steps)
     change = league.place(after) - league.place(tier)
-    return Outcome(player, rank, "promoted" if change > 0 else "demoted" if change < 0 else "stayed", after)
+    return SeasonOutcome(player, rank, "promoted" if change > 0 else "demoted" if change < 0 else "stayed", after)

@@ -26,6 +26,7 @@ __all__ = [
     "StoredRestriction",
     "StoredReward",
     "StoredScore",
+    "StoredSeason",
     "Void",
     "VoidChange",
     "VoidList",
