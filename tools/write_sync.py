@@ -93,7 +93,7 @@ from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, PlayerGroup
 from keepscore.domain.certificates import PublicKey
 from keepscore.domain.results.leagues import LeagueHistory, LeagueSimulation, PlayerLeague
-from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.domain.results.matches import HeadToHead, MatchBatch, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winners, WinnersCheck

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
 
+import msgspec
 import typer
 
-from keepscore.cli.options import At, BoardName, Config, Json, PlayerArgument, Url, cell, new_table, number_of, out, print_json, reach
-from keepscore.domain.results.matches import MatchReceipt, PlayedMatch
+from keepscore.cli.options import At, BoardName, Config, Json, PlayerArgument, Url, cell, err, new_table, number_of, out, print_json, reach
+from keepscore.domain.nouns import counted
+from keepscore.domain.results.matches import MatchBatch, MatchReceipt, PlayedMatch
+from keepscore.errors import ConfigError
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Record matches, and look back at them.", no_args_is_help=True)
+
+#: Matches that are sent at a time, and bad lines that are printed.
+CHUNK_MATCHES, MAX_BAD_LINES = 1000, 100
 
 Opponent = Annotated[str, typer.Argument(metavar="OPPONENT", help="Id of the other player.")]
 Limit = Annotated[int, typer.Option(metavar="N", help="How many, up to 1,000.")]
@@ -52,6 +60,41 @@ def record_teams(
     with reach(url, config) as boards:
         receipt = boards.matches.record_teams(board, [team.split(",") for team in teams], places, match_id=match, at=at)
     return _print_receipt(receipt, json)
+
+
+@app.command(name="import")
+def import_matches(
+    board: BoardName,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .jsonl file: a match a line.")],
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Record the matches of a file, in their order. You can repeat it where they have ids.
+
+    A line has a, b and result, or teams and ranks; and match_id and at, where they are known.
+    """
+    if not file.is_file():
+        raise ConfigError(f"{file} is not a file: name a .jsonl file")
+    answer, first = MatchBatch(board, 0, 0, [], []), 1
+    with reach(url, config) as boards, file.open(encoding="utf-8", errors="replace") as lines:
+        while some := [_match(line) for line in islice(lines, CHUNK_MATCHES)]:
+            found = boards.matches.record_many(board, some)
+            answer.accepted += found.accepted
+            answer.duplicates += found.duplicates
+            for rejection in found.rejected:
+                rejection.index += first
+                answer.rejected.append(rejection)
+            first += len(some)
+    if json:
+        print_json(answer)
+    else:
+        for rejection in answer.rejected[:MAX_BAD_LINES]:
+            err.print(f"line {rejection.index}: {rejection.detail}", style="yellow")
+        recorded = counted(answer.accepted, "match", "matches")
+        out.print(f"{recorded} recorded, {answer.duplicates} of them before, {len(answer.rejected)} rejected.")
+    if answer.rejected:
+        raise typer.Exit(1)
 
 
 @app.command(name="list")
@@ -103,6 +146,14 @@ def ratings(
         certain = "" if found.deviation is None else f", deviation {found.deviation:g}"
         out.print(f"now: {found.rating}{certain}{', provisional' if found.provisional else ''}")
     return out.print("no matches" if found.peak is None else f"highest: {found.peak.rating}, on {found.peak.at:%Y-%m-%d}")
+
+
+def _match(line: str) -> Any:
+    """Return a line's match. What is none is passed on as it is, and rejected."""
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return line.strip()
 
 
 def _place(text: str) -> int:

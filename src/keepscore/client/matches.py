@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from keepscore.client.batches import sendable
 from keepscore.client.calls import RequestKey, change, decoder, read
 from keepscore.client.sending import Send
 from keepscore.domain.inputs import Number
-from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.domain.results.matches import HeadToHead, MatchBatch, MatchReceipt, PlayerMatches, PlayerRatings
 
 __all__ = ["Matches"]
 
@@ -52,6 +52,14 @@ class Matches:
         body: dict[str, Any] = {"teams": teams, "ranks": ranks, "match_id": name, "at": at}
         key = RequestKey(in_body=True)
         return await self._call(change(decoder(MatchReceipt), "POST", "boards", board, "matches", body=body, key=key))
+
+    async def record_many(self, board: str, matches: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> MatchBatch:
+        """Record up to 1,000 matches in their order, each with the fields of `record` or `record_teams`; bad ones are rejected one by one.
+
+        A `match_id` counts once. With a key, a match without an id gets one of the key and its place: the same batch may be sent again.
+        """
+        body, key = {"matches": list(matches)}, RequestKey(idempotency_key)
+        return await self._call(change(decoder(MatchBatch), "POST", "boards", board, "matches", "batch", body=body, key=key))
 
     async def get(self, board: str, match_id: str, *, viewer: str | None = None) -> MatchReceipt:
         """Return what a match changed when it was recorded, for the players whom a `viewer` may see."""

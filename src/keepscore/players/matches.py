@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -12,11 +14,12 @@ from msgspec.structs import replace
 from keepscore.domain.durations import time_of
 from keepscore.domain.inputs import Number
 from keepscore.domain.ratings.matches import Match, contest, duel
-from keepscore.domain.results.matches import HeadToHead, MatchPlayer, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.domain.results.matches import HeadToHead, MatchBatch, MatchPlayer, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.plain import encode
 from keepscore.domain.results.standings import Rejection
 from keepscore.domain.values import check_player, check_text
-from keepscore.errors import EngineUnavailable, InvalidField, KeepscoreError, MatchRecorded, RankingLost, UnknownMatch
+from keepscore.errors import BadInput, Conflict, EngineUnavailable, InvalidField, KeepscoreError, MatchRecorded, RankingLost, UnknownMatch
+from keepscore.players.match_batches import check_batch, given_match
 from keepscore.players.match_history import MatchesSeen, MatchHistory
 from keepscore.projection.live_boards import LiveBoard
 from keepscore.projection.partial_rankings import rankings_of
@@ -73,6 +76,26 @@ class Matches:
         """
         match = contest(_name(match_id), teams, ranks)
         return await self._accept(board, match, match_id is not None, at)
+
+    async def record_many(self, board: str, matches: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> MatchBatch:
+        """Record up to 1,000 matches in their order, each with the fields of `record` or `record_teams`; bad ones are rejected one by one.
+
+        A `match_id` counts once. With a key, a match without an id gets one of the key and its place: the same batch may be sent again.
+        """
+        check_batch(matches)
+        prefix = f"m_{secrets.token_hex(10)}" if idempotency_key is None else check_text("idempotency_key", idempotency_key, InvalidField)
+        found = await asyncio.gather(*(self._one_of_many(board, entry, f"{prefix}:{n}") for n, entry in enumerate(matches)))
+        taken = [one for one in found if isinstance(one, MatchReceipt)]
+        rejected = [Rejection(n, one.type, one.detail) for n, one in enumerate(found) if isinstance(one, KeepscoreError)]
+        return MatchBatch(board, len(taken), sum(one.replayed for one in taken), rejected, taken)
+
+    async def _one_of_many(self, board: str, entry: object, name: str) -> MatchReceipt | KeepscoreError:
+        try:
+            match, at = given_match(entry, name)
+            return await self._accept(board, match, True, at)
+        except (BadInput, Conflict) as exc:
+            # What is wrong with one match is no matter of the others.
+            return exc
 
     async def _accept(self, board: str, match: Match, is_named: bool, at: datetime | str | None) -> MatchReceipt:
         """Record a match, or find that it is recorded."""

@@ -5,12 +5,12 @@ Made from `keepscore.players.matches` by `tools/write_sync.py`; changes belong t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keepscore.domain.inputs import Number
-from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.domain.results.matches import HeadToHead, MatchBatch, MatchReceipt, PlayerMatches, PlayerRatings
 
 if TYPE_CHECKING:
     from keepscore.sync import Leaderboards
@@ -48,6 +48,13 @@ class Matches:
         Teams of any size are for boards that are rated by openskill; on others, there are two with a player each.
         """
         return self._leaderboards._run(self._leaderboards._async.matches.record_teams(board, teams, ranks, match_id=match_id, at=at))
+
+    def record_many(self, board: str, matches: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> MatchBatch:
+        """Record up to 1,000 matches in their order, each with the fields of `record` or `record_teams`; bad ones are rejected one by one.
+
+        A `match_id` counts once. With a key, a match without an id gets one of the key and its place: the same batch may be sent again.
+        """
+        return self._leaderboards._run(self._leaderboards._async.matches.record_many(board, matches, idempotency_key=idempotency_key))
 
     def get(self, board: str, match_id: str, *, viewer: str | None = None) -> MatchReceipt:
         """Return what a match changed when it was recorded, for the players whom a `viewer` may see."""

@@ -32,6 +32,9 @@ async def _matches(say: Say) -> None:
     await say("matches.record", "duels", "ann", "ben", 0.7)
     await say("matches.record_teams", "duels", [["ann"], ["ben"]], [1, 1], match_id="m3")
     await say("matches.record_teams", "duels", [["ann", "cat"], ["ben"]])
+    many = [{"a": "ann", "b": "ben", "result": 1, "match_id": "m4"}, {"a": "ann", "b": "ann", "result": 1, "match_id": "m5"}]
+    await say("matches.record_many", "duels", many)
+    await say("matches.record_many", "duels", [])
     await say("matches.get", "duels", "m1")
     await say("matches.get", "duels", "m2")
     await say("matches.of_player", "duels", "ann", opponent_id="ben", limit=1)

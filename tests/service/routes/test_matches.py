@@ -129,6 +129,20 @@ def test_teams_over_http_and_on_the_command_line(service: Service, tmp_path: Pat
     ]
 
 
+def test_batches_over_http_and_on_the_command_line(service: Service, tmp_path: Path) -> None:
+    one = {"a": "ivy", "b": "joe", "result": 1, "match_id": "b1"}
+    told = service.client.post(f"{MATCHES}/batch", json={"matches": [one, {"a": "ivy", "b": "joe", "result": 7}, one]}).json()
+    assert (told["accepted"], told["duplicates"], told["matches"][0]["players"][0]["rating"]) == (2, 1, 1016)
+    assert [(bad["index"], bad["type"]) for bad in told["rejected"]] == [(1, "urn:keepscore:invalid-field")]
+    for body in ({"matches": []}, {"matches": "x"}, {}):
+        problem(service.client.post(f"{MATCHES}/batch", json=body), 422, "invalid-field")
+    problem(service.client.post("/v1/boards/none/matches/batch", json={"matches": [one]}), 404, "unknown-board")
+    file = tmp_path / "matches.jsonl"
+    file.write_text(json.dumps(one) + "\n" + json.dumps({**one, "match_id": "b2"}) + "\n")
+    done = run("match", "import", "duels", str(file), "--url", service.url, cwd=tmp_path)
+    assert "2 matches recorded, 1 of them before, 0 rejected" in done.stdout
+
+
 def test_scores_and_matches_do_not_mix(service: Service) -> None:
     problem(service.client.post("/v1/boards/duels/scores", json={"player_id": "p", "score": 5}), 409, "takes-matches")
     problem(service.client.post("/v1/boards/duels/increments", json={"player_id": "p", "amount": 5}), 409, "takes-matches")

@@ -8,8 +8,9 @@ from msgspec import UNSET, UnsetType
 
 from keepscore.domain.boards import Score
 from keepscore.domain.results.plain import Result
+from keepscore.domain.results.standings import Rejection
 
-__all__ = ["HeadToHead", "MatchPlayer", "MatchReceipt", "PlayedMatch", "PlayerMatches", "PlayerRatings", "RatingPoint"]
+__all__ = ["HeadToHead", "MatchBatch", "MatchPlayer", "MatchReceipt", "PlayedMatch", "PlayerMatches", "PlayerRatings", "RatingPoint"]
 
 
 class MatchPlayer(Result):
@@ -36,6 +37,17 @@ class MatchReceipt(Result):
     replayed: bool = False
     #: Whether it is ranked later: the ranking engine is down.
     pending: bool | UnsetType = UNSET
+
+
+class MatchBatch(Result):
+    """Matches that are recorded, in their order, and those that are not."""
+
+    board: str
+    accepted: int
+    #: How many of the accepted were recorded before.
+    duplicates: int
+    rejected: list[Rejection]
+    matches: list[MatchReceipt]
 
 
 class PlayedMatch(Result, omit_defaults=True):

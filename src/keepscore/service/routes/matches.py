@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from keepscore.domain.inputs import Number
 from keepscore.domain.ratings.matches import MAX_PLACE, MAX_PLAYERS
-from keepscore.domain.results.matches import HeadToHead, MatchReceipt, PlayerMatches, PlayerRatings
+from keepscore.domain.results.matches import HeadToHead, MatchBatch, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.errors import InvalidField
 from keepscore.leaderboards import Leaderboards
+from keepscore.players.match_batches import MAX_BATCH_MATCHES
 from keepscore.players.match_history import MAX_MATCHES
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers, viewer_of
 from keepscore.service.routes.bodies import NOTHING, number
 from keepscore.service.routes.declarations import BOARD, board_read
+from keepscore.service.routes.ranking_table import MAX_BATCH_BODY_BYTES
 from keepscore.service.routes.stated import PlayerText, TextField, Time
 
 __all__ = ["MatchRoutes"]
@@ -24,6 +26,8 @@ MatchCount = Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maxim
 #: Who played, team by team, and the place of each team.
 Teams = Annotated[list[list[PlayerText]], msgspec.Meta(extra_json_schema={"minItems": 2, "maxItems": MAX_PLAYERS})]
 Places = list[Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 1, "maximum": MAX_PLACE})]]
+_MATCHES = {"minItems": 1, "maxItems": MAX_BATCH_MATCHES, "items": {"type": "object"}}
+BatchMatches = Annotated[list[Any], msgspec.Meta(extra_json_schema=_MATCHES)]
 #: How a duel ended.
 Result = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "enum": [1, 0.5, 0]})]
 
@@ -38,6 +42,12 @@ class MatchBody(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     ranks: Places | None = None
     match_id: TextField | None = None
     at: Time | None = None
+
+
+class MatchesBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Matches, each as a single one is sent."""
+
+    matches: BatchMatches
 
 
 class _Duel(NamedTuple):
@@ -105,6 +115,23 @@ class MatchRoutes:
                 "(409). Without one, an `Idempotency-Key` is taken for it.",
                 example=Example({"board": "duels"}, {"a": "ada", "b": "bruno", "result": 1, "match_id": "duel-7"}),
             ),
+            Route(
+                "POST",
+                BOARD + "/matches/batch",
+                self.record_many,
+                "Record up to 1,000 matches",
+                scope="submit",
+                cost="heavy",
+                keyed=True,
+                body=MatchesBody,
+                answers={200: MatchBatch},
+                max_body=MAX_BATCH_BODY_BYTES,
+                tag="Matches",
+                description="Rates matches one after the other, each as `POST …/matches` does. Bad ones are listed in `rejected`, and the "
+                "others count. A `match_id` counts once; with an `Idempotency-Key`, matches without an id get one of the key and their "
+                "place, so that the same batch may be sent again.",
+                example=Example({"board": "duels"}, {"matches": [{"a": "ada", "b": "bruno", "result": 1, "match_id": "duel-8"}]}),
+            ),
             board_read(
                 BOARD + "/matches/{match_id}",
                 self.get,
@@ -160,6 +187,12 @@ class MatchRoutes:
         else:
             receipt = await self._lb.matches.record(board, *_duel(body), match_id=match_id, at=body.at)
         return Answer(receipt, 202 if receipt.pending is True else 200, headers=replay_headers(receipt))
+
+    async def record_many(self, request: Request[NoQuery, MatchesBody]) -> Answer:
+        """Record many matches."""
+        key = idempotency_key(request)
+        found = await self._lb.matches.record_many(request.path[0], request.body.matches, idempotency_key=key)
+        return Answer(found, headers=NO_STORE)
 
     async def get(self, request: Request[ViewerQuery, NoBody]) -> Answer:
         """Return a match."""
