@@ -12,6 +12,9 @@ from keepscore.writing.parts import WriteParts
 
 __all__ = ["Readiness"]
 
+#: Unreadable events that are named.
+MAX_UNREADABLE = 10
+
 
 class Readiness:
     """Tries ledger and engine out, and tells what waits. `unloaded` are boards that could not be loaded at the start."""
@@ -44,6 +47,12 @@ class Readiness:
             name = next((live.name for live in boards if live.id == ranking.board), "")
             found.append(f"board {name!r}, {ranking.window_id}{f', {ranking.segment}' if ranking.segment else ''}: {why}")
         found += [reason for live in boards for reason in self._quarantine.reasons(live)]
+        names = {live.id: live.name for live in boards}
+        found += [
+            f"board {names[board]!r}: event {n} of writer {writer} cannot be read, and is left out: {why}"
+            for (board, writer, n), why in list(self._ledger.events.unreadable.items())[:MAX_UNREADABLE]
+            if board in names
+        ]
         if self._behind.since:
             found.append("recorded scores wait to be ranked")
         return found

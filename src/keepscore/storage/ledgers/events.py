@@ -2,22 +2,67 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
-from keepscore.domain.scoring import Event
+import msgspec
+
+from keepscore.domain.scoring import Event, Scope, made_event
 from keepscore.storage.ledgers.claims import Claim
 from keepscore.storage.ledgers.queue import Queued
 
-__all__ = ["NO_PROFILES", "EventStore"]
+__all__ = ["NO_PROFILES", "EventReader", "EventStore"]
 
 #: The versions of no profiles.
 NO_PROFILES: Mapping[str, int] = MappingProxyType({})
+#: Unreadable events that are remembered.
+MAX_UNREADABLE = 1000
+#: The scope of an event that counts in no ranking.
+NOWHERE = Scope(())
+
+log = logging.getLogger(__name__)
+_metadata = msgspec.json.decode
+_segments = msgspec.json.Decoder(dict[str, str]).decode
+_scope = msgspec.json.Decoder(Scope).decode
+
+
+class EventReader:
+    """Makes events of rows. One of which a part is not what it should be counts nowhere, and is named: it stops nobody else."""
+
+    def __init__(self) -> None:
+        #: Why events cannot be read, by board, writer and number.
+        self.unreadable: dict[tuple[int, int, int], str] = {}
+
+    def event(self, row: Any) -> Event:
+        """Return the event of a row whose segments, metadata and scope are JSON."""
+        event = made_event(row)
+        if event.segments is None and event.metadata is None and event.scope is None:
+            return event
+        try:
+            segments, metadata = row[8] and _segments(row[8]), None if row[10] is None else _metadata(row[10])
+            return event._replace(segments=segments, metadata=metadata, scope=None if row[12] is None else _scope(row[12]))
+        except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as exc:
+            return self._left_out(event, str(exc))
+
+    def _left_out(self, event: Event, why: str) -> Event:
+        identity = event.board, event.writer, event.n
+        if identity not in self.unreadable and len(self.unreadable) < MAX_UNREADABLE:
+            self.unreadable[identity] = why
+            log.error("event %d of writer %d on board %d cannot be read, and is left out: %s", event.n, event.writer, event.board, why)
+        # A verdict without its parts would be none.
+        return event._replace(kind="score", segments=None, metadata=None, scope=NOWHERE)
 
 
 class EventStore(ABC):
     """Score events, durable. Each has a writer, a number among the writer's events on its board, and a number of the ledger (`seq`)."""
+
+    @property
+    @abstractmethod
+    def unreadable(self) -> Mapping[tuple[int, int, int], str]:
+        """Why events that were met so far cannot be read, by board, writer and number. They are returned, and count nowhere."""
 
     @abstractmethod
     async def append(

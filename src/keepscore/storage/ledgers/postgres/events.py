@@ -13,12 +13,12 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from keepscore.domain.scoring import Event, Scope, made_event
+from keepscore.domain.scoring import Event
 from keepscore.storage.ledgers.claims import Answered, Claim, DuplicateKeys
-from keepscore.storage.ledgers.events import NO_PROFILES, EventStore
+from keepscore.storage.ledgers.events import NO_PROFILES, EventReader, EventStore
 from keepscore.storage.ledgers.players import StaleProfiles
 from keepscore.storage.ledgers.postgres.claims import answer_columns
-from keepscore.storage.ledgers.postgres.connections import LONG_CALL_DEADLINES
+from keepscore.storage.ledgers.postgres.connections import LONG_CALL_DEADLINES, Connections
 from keepscore.storage.ledgers.postgres.queue import queue_argument
 from keepscore.storage.ledgers.postgres.role import PostgresRole
 from keepscore.storage.ledgers.postgres.schema import make_partitions, months_ahead
@@ -38,11 +38,18 @@ BOARD, WRITER, N, KIND, AT, RECEIVED, SEGMENTS, GAME, METADATA, SEQ, SCOPE, BUIL
 )
 
 _encode = msgspec.json.Encoder(order="sorted").encode
-_decode = msgspec.json.decode
 
 
 class PostgresEvents(PostgresRole, EventStore):
     """Events, and how far each writer is on each board."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(connections)
+        self._reader = EventReader()
+
+    @property
+    def unreadable(self) -> Mapping[tuple[int, int, int], str]:
+        return self._reader.unreadable
 
     async def append(
         self,
@@ -114,13 +121,13 @@ class PostgresEvents(PostgresRole, EventStore):
             if not rows:
                 # The last ones were dropped.
                 break
-            yield [_event(row) for row in rows]
+            yield [self._reader.event(row) for row in rows]
             n = rows[-1][2]
 
     async def of_players(self, board_id: int, players: Sequence[str]) -> dict[str, list[Event]]:
         found: dict[str, list[Event]] = {player: [] for player in players}
         for row in await self._connections.read("events_of_players", board_id, list(found), patience=LONG_CALL_DEADLINES):
-            event = _event(row)
+            event = self._reader.event(row)
             found[event.player].append(event)
         return found
 
@@ -159,11 +166,3 @@ def _event_columns(events: Sequence[Event]) -> list[list[Any]]:
     # The ledger numbers them.
     del columns[SEQ]
     return columns
-
-
-def _event(row: Any) -> Event:
-    event = made_event(row)
-    if event.segments is None and event.metadata is None and event.scope is None:
-        return event
-    metadata, scope = None if row[10] is None else _decode(row[10]), None if row[12] is None else _decode(row[12], type=Scope)
-    return event._replace(segments=row[8] and _decode(row[8]), metadata=metadata, scope=scope)

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from keepscore.domain.scoring import Event, Scope, made_event
+from keepscore.domain.scoring import Event
 from keepscore.errors import LedgerUnavailable
 from keepscore.storage.ledgers.claims import Claim
-from keepscore.storage.ledgers.events import NO_PROFILES, EventStore
+from keepscore.storage.ledgers.events import NO_PROFILES, EventReader, EventStore
 from keepscore.storage.ledgers.players import StaleProfiles
 from keepscore.storage.ledgers.queue import Queued
 from keepscore.storage.ledgers.sqlite.claims import SqliteClaims
@@ -32,7 +32,6 @@ SEQS_SET_ASIDE = 1 << 20
 
 log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="sorted").encode
-_decode = msgspec.json.decode
 
 
 class SqliteEvents(SqliteRole, EventStore):
@@ -44,12 +43,18 @@ class SqliteEvents(SqliteRole, EventStore):
         self._index = PlayerIndex(self._queries)
         self._indexing: asyncio.Task[None] | None = None
         self._closing = False
+        self._reader = EventReader()
         #: The last number that this process has given to a group, and the last that it has set aside.
         self._seq = self._last_seq = 0
+
+    @property
+    def unreadable(self) -> Mapping[tuple[int, int, int], str]:
+        return self._reader.unreadable
 
     async def load(self) -> None:
         """Take up what is kept in memory of a file that was just opened."""
         self._index = PlayerIndex(self._queries)
+        self._reader = EventReader()
         self._seq = self._last_seq = 0
         await self._connections.on_writer(self._index.load)
         self._index_if_due()
@@ -150,7 +155,7 @@ class SqliteEvents(SqliteRole, EventStore):
             if not rows:
                 # The last ones are gone: an older ledger took the place of this one.
                 break
-            yield [_event(row) for row in rows]
+            yield [self._reader.event(row) for row in rows]
             n = rows[-1][2]
 
     async def of_players(self, board_id: int, players: Sequence[str]) -> dict[str, list[Event]]:
@@ -165,7 +170,7 @@ class SqliteEvents(SqliteRole, EventStore):
         for player, positions in find(connection, board_id, players).items():
             rows = [connection.execute(sql, (board_id, *position)).fetchone() for position in positions]
             # What was dropped, or is another's by now, may still be in the part of the index that is in memory.
-            found[player] = [_event(row) for row in rows if row is not None and row[3] == player]
+            found[player] = [self._reader.event(row) for row in rows if row is not None and row[3] == player]
         return found
 
     def index_anew(self, connection: sqlite3.Connection) -> None:
@@ -199,14 +204,6 @@ class SqliteEvents(SqliteRole, EventStore):
     async def first_time(self, board_id: int) -> int | None:
         ((first,),) = await self._connections.read("first_event", board_id)
         return None if first is None else int(first)
-
-
-def _event(row: tuple[Any, ...]) -> Event:
-    event = made_event(row)
-    if event.segments is None and event.metadata is None and event.scope is None:
-        return event
-    scope = None if row[12] is None else _decode(row[12], type=Scope)
-    return event._replace(segments=row[8] and _decode(row[8]), metadata=row[10] and _decode(row[10]), scope=scope)
 
 
 def _row(event: Event, seq: int) -> tuple[Any, ...]:
