@@ -145,8 +145,9 @@ async def test_each_submission_under_load_counts_in_exactly_one_version(lbs, clo
                 await asyncio.sleep(0)
 
         clients = [asyncio.create_task(client(number)) for number in range(4)]
-        for _ in range(3):
-            await asyncio.sleep(0.01)
+        for resets in range(3):
+            while sum(taken) < 10 * (resets + 1):
+                await asyncio.sleep(0)
             await lb.admin.reset("b")
             clock.now += 2
         await asyncio.gather(*clients)

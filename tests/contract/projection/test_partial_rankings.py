@@ -363,7 +363,7 @@ async def test_scores_pour_in_while_rows_are_removed(run):
         async def remove():
             for _ in range(4):
                 await prune(lb)
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0)
 
         await asyncio.gather(pour(), pour(), remove())
         await compare(lb, one.name, first=0)

@@ -159,7 +159,7 @@ async def test_nobody_waits_for_an_answer_that_does_not_come(problem):
     async def places(ranking, is_dense, players):
         if problem == "closed":
             questions.stop()
-            await asyncio.sleep(1)
+            await asyncio.Event().wait()
         if problem == "too few":
             return []
         raise problem

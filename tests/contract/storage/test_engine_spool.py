@@ -99,7 +99,7 @@ async def test_one_at_a_time_holds_a_board(engine):
         if engine.is_shared:
             assert not inside
         inside.append(name)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         inside.remove(name)
         await engine.locks.release(live.id, token)
 

@@ -151,6 +151,14 @@ async def test_a_key_that_several_claim_at_once_is_one_ones(open_ledger):
 # -- deadlines and unknown outcomes -------------------------------------------------------------------------------------
 
 
+async def until_waiting(connection, least):
+    """Wait until so many connections to the database, at least, wait for a lock; 0: until none does."""
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with asyncio.timeout(20):
+        while (found := await connection.fetchval(sql)) < least or (found and not least):
+            await asyncio.sleep(0.005)
+
+
 async def test_what_came_too_late_is_never_recorded_once_it_was_asked_for(open_ledger, url):
     ledger = await open_ledger("?deadline=0.5")
     await ledger.events.append([event(1)], [], {})
@@ -166,7 +174,7 @@ async def test_what_came_too_late_is_never_recorded_once_it_was_asked_for(open_l
     assert await ledger.events.positions(1) == {1: 1}
     await block.rollback()
     await ledger.events.append([event(2, player="another")], [], {})
-    await asyncio.sleep(0.2)
+    await until_waiting(other, 0)
     assert [e.player for e in await ledger.events.of_player(1, "late")] == []
     assert await other.fetchval("SELECT count(*) FROM events") == 2
     await other.close()
@@ -182,7 +190,7 @@ async def test_a_cancelled_call_leaves_the_connections_usable(open_ledger, url):
         asyncio.ensure_future(call)
         for call in (ledger.events.append([event(1)], [], {}), *(ledger.events.of_player(1, "p") for _ in range(9)))
     ]
-    await asyncio.sleep(0.2)
+    await until_waiting(other, 1)
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)

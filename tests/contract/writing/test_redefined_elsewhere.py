@@ -27,10 +27,11 @@ async def two(tmp_path, *boards):
 async def test_groups_on_their_way_count_as_the_board_is_now(tmp_path, change, consistency):
     async with two(tmp_path, Board("b", consistency=consistency)) as (one, other):
         await other.submit("b", "before", 1)
-        append = other.runtime.ledger.events.append
+        append, reached, gate = other.runtime.ledger.events.append, asyncio.Event(), asyncio.Event()
 
         async def slow(*args):
-            await asyncio.sleep(0.3)
+            reached.set()
+            await gate.wait()
             return await append(*args)
 
         async def send(name):
@@ -38,13 +39,13 @@ async def test_groups_on_their_way_count_as_the_board_is_now(tmp_path, change, c
 
         other.runtime.ledger.events.append = slow
         first = asyncio.create_task(send("x"))
-        await asyncio.sleep(0.05)
+        await reached.wait()
         second = asyncio.create_task(send("y"))
-        await asyncio.sleep(0.05)
         if change == "reset":
             await one.admin.reset("b")
         else:
             await one.admin.put_board(Board("b", windows=["all_time", "daily"], consistency=consistency), confirm=True)
+        gate.set()
         assert [receipt.accepted for receipt in await asyncio.gather(first, second)] == [MANY, MANY]
         assert await differences(one) == []
         if change == "reset":
