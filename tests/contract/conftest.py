@@ -29,7 +29,7 @@ class Checked:
             try:
                 return await method(*args, **kwargs)
             finally:
-                verdict = getattr(self._engine, "_check", lambda: None)()
+                verdict = getattr(self._engine, "check_invariants", lambda: None)()
                 if inspect.isawaitable(verdict):
                     await verdict
 

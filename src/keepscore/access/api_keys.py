@@ -17,7 +17,7 @@ import secrets
 import zlib
 from typing import NamedTuple
 
-__all__ = ["ParsedKey", "derived_secret", "hash_of", "is_same_hash", "new_key", "parse_key"]
+__all__ = ["ParsedKey", "checksum_of", "derived_secret", "hash_of", "is_same_hash", "new_key", "parse_key"]
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #: Characters of an id, of a secret (256 bits) and of a check (32 bits).
@@ -40,18 +40,19 @@ def new_key(environment: str) -> ParsedKey:
     """Return a key that nobody has had before."""
     key_id = "".join(secrets.choice(ALPHABET) for _ in range(ID_CHARS))
     body = f"ks_{environment}_{key_id}_" + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_CHARS))
-    return ParsedKey(environment, key_id, body + _check_of(body))
+    return ParsedKey(environment, key_id, body + checksum_of(body))
 
 
 def parse_key(text: str) -> ParsedKey | None:
     """Return what a key says, or None where it is malformed."""
     found = _KEY.fullmatch(text)
-    if found is None or found[4] != _check_of(text[:-CHECK_CHARS]):
+    if found is None or found[4] != checksum_of(text[:-CHECK_CHARS]):
         return None
     return ParsedKey(found[1], found[2], text)
 
 
-def _check_of(body: str) -> str:
+def checksum_of(body: str) -> str:
+    """Return the check that a key without it ends with: it tells typing errors, and no secret."""
     number, digits = zlib.crc32(body.encode()), ""
     for _ in range(CHECK_CHARS):
         number, digit = divmod(number, len(ALPHABET))

@@ -14,7 +14,7 @@ import pytest
 
 from keepscore import errors
 from keepscore.access import sign_player_token
-from keepscore.access.api_keys import new_key
+from keepscore.access.api_keys import checksum_of, new_key
 from keepscore.client import Client, SyncClient
 from keepscore.domain.signatures import authorization_of
 from tests.service.access_rig import BOARDS, KeyedService, bearer, eventually, problem
@@ -83,11 +83,9 @@ def test_a_wrong_key_is_refused_with_the_reason_and_not_shown(keyed: KeyedServic
 
 def test_the_id_of_a_key_with_another_secret_tells_nothing(keyed: KeyedService) -> None:
     """A right id with a right checksum and a wrong secret is as unknown as any other, revoked or not."""
-    from keepscore.access.api_keys import _check_of
-
     made = keyed.admin.post("/v1/keys", json={"name": "gone", "scope": "read"}).json()
     body = f"ks_live_{made['id']}_{'0' * 43}"
-    forged = body + _check_of(body)
+    forged = body + checksum_of(body)
     first = problem(keyed.client.get("/v1/boards", headers=bearer(forged)), 401, "unauthenticated")
     keyed.admin.delete(f"/v1/keys/{made['id']}")
     assert problem(keyed.client.get("/v1/boards", headers=bearer(forged)), 401, "unauthenticated") == first

@@ -19,6 +19,6 @@ async def test_a_ranking_does_not_follow_another_that_went_on_behind_the_checkpo
     states = parts(Loaded(whole, 0, rows, False), Loaded(day, 0, rows, False), Loaded(whole, 0, [("bob", 40, 3)], True))
     await engine.load(1, board, states, {1: 3})
     await engine.promote(1)
-    engine._check()
+    engine.check_invariants()
     assert (await engine.page(whole, 0, 10)).rows == [Row("bob", 40, 3), Row("ann", 30, 1)]
     assert (await engine.page(day, 0, 10)).rows == [Row("ann", 30, 1), Row("bob", 20, 2)]

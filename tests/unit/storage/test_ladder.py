@@ -112,7 +112,7 @@ class LadderBesideASortedList(RuleBasedStateMachine):
 
     @invariant()
     def same_keys(self):
-        self.ladder._check()
+        self.ladder.check_invariants()
         assert list(self.ladder) == self.model
         assert self.ladder.size == len(self.model)
         assert self.ladder.groups == len({score_of(key) for key in self.model})
@@ -125,11 +125,11 @@ TestLadderBesideASortedList.settings = settings(deadline=None, max_examples=150,
 @given(st.sets(KEYS))
 def test_a_ladder_is_sorted_whatever_the_order_of_its_keys(keys):
     made = Ladder(keys, score_of)
-    made._check()
+    made.check_invariants()
     grown = Ladder((), score_of)
     for key in keys:
         grown.add(key, score_of(key))
-    grown._check()
+    grown.check_invariants()
     assert list(made) == list(grown) == sorted(keys)
     assert made.groups == grown.groups == len({score_of(key) for key in keys})
 
@@ -141,7 +141,7 @@ def test_a_ladder_that_was_filled_can_be_emptied_and_filled_again(coming, going)
         it.add(key, score_of(key))
     for key in going:
         it.remove(key, score_of(key))
-        it._check()
+        it.check_invariants()
     assert (it.size, it.groups, list(it), it.slice(0, 10), it.position(key_of(5), 0.0)) == (0, 0, [], [], 0)
     assert it.add(key_of(7), 1.0) == 0
     assert it.rung(key_of(7), 1.0) == (0, 1, False, False)
@@ -152,7 +152,7 @@ def test_one_score_for_all():
     it = Ladder((), lambda key: 0.0)
     for number in range(50):
         assert it.add(key_of(number), 0.0) == number
-    it._check()
+    it.check_invariants()
     assert (it.groups, it.below(0.0), it.upto(0.0)) == (1, 0, 50)
     assert [it.rung(key_of(number), 0.0) for number in (0, 25, 49)] == [(0, 1, False, True), (25, 1, True, True), (49, 1, True, False)]
 
@@ -163,5 +163,5 @@ def test_a_key_that_is_absent_cannot_be_removed(keys, absent):
     it = Ladder(keys, score_of)
     with pytest.raises(KeyError):
         it.remove(absent, score_of(absent))
-    it._check()
+    it.check_invariants()
     assert list(it) == keys

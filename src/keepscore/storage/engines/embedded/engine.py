@@ -265,11 +265,11 @@ class EmbeddedEngine(RankingEngine, CheckpointSupport, InstantSupport, PositionS
         for ranking in self._boards[board_id].rankings.values():
             ranking.touched.update(ranking.keys)
 
-    def _check(self) -> None:
+    def check_invariants(self) -> None:
         """Verify every invariant. For tests."""
         for board in self._boards.values():
             for ranking in board.rankings.values():
-                ranking._check()
+                ranking.check_invariants()
 
 
 def _decoded(codec: KeyCodec, touched: dict[str, bytes | None]) -> Iterator[tuple[str, State | None]]:

@@ -374,7 +374,7 @@ class Ladder:
             found += self._buckets[at].keys[: wanted - len(found)]
         return found
 
-    def _check(self) -> None:
+    def check_invariants(self) -> None:
         """Verify every invariant. For tests."""
         keys = list(self)
         scores = [score for bucket in self._buckets for score in bucket.scores]

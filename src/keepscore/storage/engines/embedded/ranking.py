@@ -169,8 +169,8 @@ class EmbeddedRanking:
         self.pruned = Pruned(hidden, hidden, left, mark if done else "", floor, dict(applied), 0)
         return gone
 
-    def _check(self) -> None:
+    def check_invariants(self) -> None:
         """Verify every invariant. For tests."""
-        self.ladder._check()
+        self.ladder.check_invariants()
         assert sorted(self.keys.values()) == list(self.ladder)
         assert all(self.codec.decode(key).player == player for player, key in self.keys.items())
