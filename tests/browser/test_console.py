@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.service.running import Service, run
+from tests.service.access_rig import created
+from tests.service.running import Service
 
 
 class Guarded(Service):
@@ -16,8 +17,7 @@ class Guarded(Service):
 
     def __init__(self, directory: Path) -> None:
         (directory / "keepscore.toml").write_text(f'[ledger]\nurl = "sqlite:///{directory / "scores.db"}"\n')
-        created = run("keys", "create", "root", "--scope", "admin", cwd=directory).stdout
-        self.key = next(word for word in created.split() if word.startswith("ks_"))
+        self.key = created(directory, "root", "--scope", "admin")["key"]
         super().__init__(directory)
         self.client.headers["Authorization"] = f"Bearer {self.key}"
 

@@ -2,6 +2,7 @@ import functools
 import inspect
 
 import pytest
+import redis
 from hypothesis import settings
 
 from tests.contract.backends import ENGINES, IN_PROCESS, LEDGERS
@@ -73,6 +74,21 @@ def clock():
 def run(tmp_path, clock):
     """Opens leaderboards on one ledger file, again and again."""
     return functools.partial(opened, tmp_path / "scores.db", clock)
+
+
+@pytest.fixture
+def bare():
+    """An empty database, and a client that knows nothing of Keepscore."""
+    with redis.Redis.from_url(own_redis()) as client:
+        yield client
+
+
+@pytest.fixture
+def on_bare(bare, tmp_path, clock):
+    """Opens leaderboards on that database, again and again, without a keeper."""
+    kwargs = bare.connection_pool.connection_kwargs
+    url = f"redis://{kwargs['host']}:{kwargs['port']}/{kwargs['db']}"
+    return lambda *boards: over_redis(tmp_path / "scores.db", url, clock, *boards)
 
 
 @pytest.fixture(params=["embedded", "redis"])

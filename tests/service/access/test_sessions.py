@@ -9,7 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.service.running import Service, run
+from tests.service.access_rig import created
+from tests.service.running import Service
 
 CONSOLE = {"X-Keepscore-Console": "1"}
 
@@ -19,10 +20,8 @@ class Guarded(Service):
 
     def __init__(self, directory: Path) -> None:
         (directory / "keepscore.toml").write_text(f'[ledger]\nurl = "sqlite:///{directory / "scores.db"}"\n')
-        self.keys = {}
-        for scope in ("admin", "moderate", "submit"):
-            created = run("keys", "create", scope, "--scope", scope, cwd=directory).stdout
-            self.keys[scope] = next(word for word in created.split() if word.startswith("ks_"))
+        scopes = ("admin", "moderate", "submit")
+        self.keys = {scope: created(directory, scope, "--scope", scope)["key"] for scope in scopes}
         super().__init__(directory)
 
     @contextmanager
