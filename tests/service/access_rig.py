@@ -71,7 +71,7 @@ class KeyedService(Service):
         if not self.keys:
             self.add("admin", "--scope", "admin")
         super().start()
-        self.admin = httpx.Client(base_url=self.url, timeout=60, trust_env=False, headers=bearer(self.keys["admin"]))
+        self.admin = httpx.Client(base_url=self.url, timeout=60, trust_env=False, verify=False, headers=bearer(self.keys["admin"]))
 
     def add(self, name: str, *arguments: str) -> None:
         """Create a key on the ledger, before the service has it open."""

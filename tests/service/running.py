@@ -93,7 +93,7 @@ class Service:
     def start(self) -> None:
         """Start the process and wait until it is ready."""
         self.process = self._started()
-        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False)
+        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False, verify=False)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             with contextlib.suppress(httpx.TransportError):

@@ -54,7 +54,9 @@ class Sender:
             headers["authorization"] = f"Bearer {checked_key(key)}"
         self._patience = Patience(attempts, timeout, deadline, long_deadline)
         limits = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
-        self._http = httpx.AsyncClient(headers=headers, limits=limits, follow_redirects=False)
+        # Without TLS there is nothing to verify, and to load the authorities takes longer than a request.
+        verify = self.url.startswith("https:")
+        self._http = httpx.AsyncClient(headers=headers, limits=limits, follow_redirects=False, verify=verify)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"

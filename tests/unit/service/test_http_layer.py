@@ -183,7 +183,7 @@ async def test_a_stream_is_sent_part_by_part_and_closed_when_the_client_goes_awa
 
     async with (
         serving(App([route("/live", live), route("/short", short)])) as port,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, verify=False) as client,
     ):
         assert (await client.get("/short")).text == "ab"
         async with asyncio.timeout(10), client.stream("GET", "/live") as answer:
@@ -227,7 +227,7 @@ async def test_a_websocket_is_a_route_like_the_others() -> None:
             reader, writer = await _upgraded(port, path)
             assert b"403" in await reader.readline()
             writer.close()
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, verify=False) as client:
             assert (await client.get("/echo/ada")).json() == {"hello": ["ada"]}
     assert seen == ["WS", "WS", "GET"]
 
