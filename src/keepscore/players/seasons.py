@@ -48,7 +48,12 @@ class Seasons:
         league = live.board.league
         assert league is not None, "only those boards are asked for"
         decided: list[str] = []
-        undecided = [record.key for record in await self._ledger.leagues.seasons(live.id) if record.decided_at is None]
+        seasons = await self._ledger.leagues.seasons(live.id)
+        undecided = [record.key for record in seasons if record.decided_at is None]
+        present = span_at(live.board, league.window, self._parts.clock())
+        if present is not None and SeasonKey(live.id, present.window, present.start) not in [record.key for record in seasons]:
+            # A league that is new finds players who have scored before.
+            await self._enrol_missing(live, present)
         #: Whether all earlier seasons are decided.
         is_next = True
         for season in undecided:

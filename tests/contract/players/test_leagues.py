@@ -265,6 +265,45 @@ async def test_a_cohort_that_was_not_recorded_is_found_later(lbs, clock):
         assert (await lb.leagues.history("ladder", "p0")).seasons[0].cohort == "bronze-1"
 
 
+async def test_a_decision_that_is_cut_short_is_made_once(lbs, clock):
+    async with lbs(LADDER) as lb:
+        for i in range(4):
+            await lb.increment("ladder", f"p{i}", 10 + i)
+        clock.now = MONDAY + WEEK
+        store, cut = lb.runtime.ledger.leagues, []
+
+        async def decide(original, *given):
+            cut.append(given)
+            raise LedgerUnavailable("away")
+
+        original = store.decide
+        wrap(store, "decide", decide)
+        await lb.admin.run_keeper()
+        assert cut
+        assert (await lb.leagues.of("ladder", "p3")).tier == "bronze"
+        assert (await lb.leagues.history("ladder", "p3")).seasons[0].result is None
+        store.decide = original
+        for _ in range(3):
+            await lb.admin.run_keeper()
+        assert [(await lb.leagues.of("ladder", f"p{i}")).tier for i in range(4)] == ["bronze", "bronze", "silver", "silver"]
+        # What is decided stays, whatever is found later.
+        await lb.moderation.void("ladder", "a bot", player_id="p3")
+        await lb.admin.run_keeper()
+        assert (await lb.leagues.history("ladder", "p3")).seasons[0].rank == 1
+        assert (await lb.leagues.of("ladder", "p3")).tier == "silver"
+
+
+async def test_a_new_league_finds_players_who_have_scored_before(lbs, clock):
+    async with lbs(Board("ladder", operator="sum", windows=["all_time", "weekly"], ties="player")) as lb:
+        for i in range(5):
+            await lb.increment("ladder", f"p{i}", 10 + i)
+        await lb.admin.put_board(LADDER)
+        for _ in range(2):
+            await lb.admin.run_keeper()
+        sizes = [len((await lb.top("ladder", segment=f"cohort:bronze-{n}")).standings) for n in (1, 2)]
+        assert sizes == [4, 1]
+
+
 async def test_a_reset_ends_a_season(lbs, clock):
     async with lbs(LADDER) as lb:
         for i in range(3):
