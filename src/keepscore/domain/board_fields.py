@@ -100,6 +100,8 @@ PATTERNS = {
     "Board.also": NAME_PATTERN,
     "Board.resolution": DURATION_PATTERN,
     "Board.grace": DURATION_PATTERN,
+    "Board.cdn_top": DURATION_PATTERN,
+    "Board.cdn_rank": DURATION_PATTERN,
     "Board.movement": f"previous_window|{DURATION_PATTERN}",
     "Window.ttl": f"forever|{DURATION_PATTERN}",
     "Decay.half_life": DURATION_PATTERN,
@@ -139,6 +141,9 @@ FIELDS: dict[str, str] = {
     "consistency": "`eventual`, or `strong` for boards with prizes: answers are never cached, and scores are refused while the "
     "engine is down",
     "read": "who may read it if keys are required: `key` (any key that covers it), or `public` (everyone)",
+    "cdn_top": "how long a CDN may keep pages of a public board (`Surrogate-Control`), up to `1d`; "
+    "`0s`, and on `strong` boards: not at all",
+    "cdn_rank": "the same for the rank of one player",
     "submit": "who may submit: `server` (API keys only), `players` (player tokens, too), or `auto`: `server` on a `strong` board, and "
     "`players` on others",
     "also": f"other boards that get every submission too, in the same transaction; at most {BOUNDS['Board.also'].most}. Their own "
@@ -317,7 +322,14 @@ TABLES = {
 
 #: The type of each field that is not a choice, as `check_type` names it.
 TYPES = {"name": "str", "decimals": "int", "resolution": "str", "timezone": "str"}
-TYPES |= {"min_score": "int | float | null", "max_score": "int | float | null", "grace": "str", "also": "list of str"}
+TYPES |= {
+    "min_score": "int | float | null",
+    "max_score": "int | float | null",
+    "grace": "str",
+    "cdn_top": "str",
+    "cdn_rank": "str",
+    "also": "list of str",
+}
 TYPES |= {"increments": "bool", "following": "bool", "movement": "str | null", "keep_top": "int | null", "resets": "list of str"}
 #: What may be chosen.
 CHOICES: dict[str, tuple[str, ...]] = {

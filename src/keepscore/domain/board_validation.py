@@ -57,6 +57,9 @@ _TEMPLATES = {
 }
 _NAME = re.compile(NAME_PATTERN)
 
+#: Milliseconds for which a CDN keeps an answer at most: a day.
+MAX_CDN_MS = 86_400_000
+
 
 def wrong(board: Board, field: str, value: object, allowed: str) -> InvalidBoard:
     """Return the error for a field: its value, what is allowed, and what the field means."""
@@ -78,8 +81,11 @@ def check_board(board: Board) -> None:
     _check_names(board)
     if board.decimals not in BOUNDS["Board.decimals"]:
         raise wrong(board, "decimals", board.decimals, f"allowed: {BOUNDS['Board.decimals']}")
-    for field in ("resolution", "grace"):
+    for field in ("resolution", "grace", "cdn_top", "cdn_rank"):
         checked(board, field, getattr(board, field), duration_ms)
+    for field in ("cdn_top", "cdn_rank"):
+        if duration_ms(getattr(board, field)) > MAX_CDN_MS:
+            raise wrong(board, field, getattr(board, field), "allowed: 0s (a CDN keeps nothing) to 1d")
     if board.resolution_ms < 1:
         raise wrong(board, "resolution", board.resolution, "allowed: 1ms or more")
     try:

@@ -113,6 +113,8 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     late: Late = "refuse"
     consistency: Consistency = "eventual"
     read: ReadAccess = "key"
+    cdn_top: str = "60s"
+    cdn_rank: str = "10s"
     submit: SubmitAccess = "auto"
     also: list[str] = []
     movement: str | None = None

@@ -139,3 +139,51 @@ def test_a_wrong_method_is_told_the_right_ones(client: httpx.Client, method: str
 )
 def test_an_unknown_address(client: httpx.Client, address: str) -> None:
     refused(client.request("GET", httpx.URL(client.base_url, raw_path=address.encode())), 404, address)
+
+
+def test_a_boards_own_times_for_a_cdn(service: Service, board: Define) -> None:
+    name = board(cdn_top="5m", cdn_rank="0s")
+    service.submit(name, "alice", 5)
+    kept = {route: service.client.get(f"/v1/boards/{name}/{route}").headers for route in ("top", "ranks/1", "players/alice", "count")}
+    assert [headers["surrogate-control"] for headers in kept.values()] == ["max-age=300", "max-age=300", "no-store", "no-store"]
+    assert {headers["cache-control"] for headers in kept.values()} == {"public, max-age=0, must-revalidate"}
+    for wrong in ("2d", "long", "-1s"):
+        answer = service.client.put(f"/v1/boards/{name}", json={"cdn_top": wrong})
+        refused(answer, 422, "cdn_top", wrong)
+
+
+OWN = [
+    "friends/alice",
+    "view?player_id=alice",
+    "players?name=al",
+    "segments",
+    "history/alice",
+    "as-of?at=2026-01-01T00:00:00Z",
+    "players/alice/needs?rank=1",
+    "players/alice/why",
+]
+
+
+@pytest.mark.parametrize("route", OWN)
+def test_other_reads_wait_for_a_position_and_have_a_tag(service: Service, board: Define, route: str) -> None:
+    name = board(windows=["all_time"])
+    position = service.submit(name, "alice", 5)["position"]
+    address = f"/v1/boards/{name}/{route}{'&' if '?' in route else '?'}min_seq="
+    answer = service.client.get(address + position)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["cache-control"] == "private, max-age=0, must-revalidate"
+    assert answer.headers["surrogate-control"] == "no-store"
+    again = service.client.get(address + position, headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    refused(service.client.get(f"{address}ffffffffffff:1"), 409, "another epoch")
+    refused(service.client.get(f"{address}x"), 422, "min_seq")
+
+
+def test_a_group_and_any_window_of_a_screen_wait_for_a_position(service: Service, board: Define) -> None:
+    name = board(windows=["daily", "all_time"])
+    receipt = service.submit(name, "alice", 5)
+    group = service.client.post("/v1/groups", json={"name": "Us", "owner": "alice"}).json()["group_id"]
+    assert service.client.get(f"/v1/boards/{name}/groups/{group}", params={"min_seq": receipt["position"]}).headers["etag"]
+    for window in receipt["windows"].values():
+        assert service.get(name, "view", player_id="alice", min_seq=window["position"])["windows"]["all_time"]["me"]["rank"] == 1
+        assert service.get(name, "history/alice", min_seq=window["position"])

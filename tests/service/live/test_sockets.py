@@ -193,3 +193,34 @@ async def test_friends_are_followed_as_the_player_sees_them_and_not_by_just_anyb
             assert (await socket.hear())["error"]["type"] == "urn:keepscore:unauthenticated"
         async with following(app, "board=open&friends_of=ada", authorization=f"Bearer {key.key}") as stream:
             assert rows((await stream.next())[1]["standings"]) == [(1, "bob", 20), (2, "ada", 10)]
+
+
+async def test_a_group_is_followed_by_keys_and_by_its_members_as_long_as_they_are():
+    async with opened(*BOARDS) as lb:
+        guards = guards_of(lb, lambda: 1_795_000_000_000)
+        key = await lb.keys.create("k", scope="admin")
+        group = await lb.groups.create("Us", "ada")
+        await lb.groups.add(group.group_id, "bob")
+        tokens = {player: (await lb.keys.token(player)).token for player in ("bob", "eve")}
+        await guards.gate.keyring.refresh()
+        app, query = app_of(lb, guards), f"board=open&group={group.group_id}"
+        for player, score in (("ada", 10), ("bob", 20), ("eve", 30)):
+            await lb.submit("open", player, score)
+        assert (await refusal(app, query))[0] == 401
+        assert (await refusal(app, query, authorization=f"Bearer {tokens['eve']}"))[0] == 403
+        assert (await refusal(app, "board=open&group=nope", authorization=f"Bearer {key.key}"))[1]["type"].endswith("unknown-group")
+        assert (await refusal(app, f"{query}&top=3", authorization=f"Bearer {key.key}"))[0] == 422
+        async with (
+            following(app, query, authorization=f"Bearer {key.key}") as stream,
+            following(app, query, authorization=f"Bearer {tokens['bob']}") as member,
+        ):
+            for one in (stream, member):
+                assert rows((await one.next("state"))[1]["standings"]) == [(2, "bob", 20), (3, "ada", 10)]
+            await lb.submit("open", "ada", 40)
+            for one in (stream, member):
+                assert rows((await one.next("change"))[1]["standings"]) == [(1, "ada", 40), (3, "bob", 20)]
+            await lb.groups.remove(group.group_id, "bob")
+            assert (await stream.next("change"))[1]["removed"] == ["bob"]
+            assert (await member.next("error"))[1]["type"] == "urn:keepscore:forbidden"
+            await lb.groups.delete(group.group_id)
+            assert (await stream.next("error"))[1]["type"] == "urn:keepscore:unknown-group"

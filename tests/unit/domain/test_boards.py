@@ -37,6 +37,8 @@ def test_a_name_is_all_that_a_board_needs():
         "late": "refuse",
         "consistency": "eventual",
         "read": "key",
+        "cdn_top": "60s",
+        "cdn_rank": "10s",
         "submit": "auto",
         "also": [],
         "movement": None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from time import thread_time
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from keepscore.domain.results.standings import Lookup, PlayerPlace, Standing, To
 from keepscore.domain.windows import span_at
 from keepscore.errors import EngineUnavailable, InvalidField, KeepscoreError, NotFound, Unavailable, UnknownPlayer
 from keepscore.reading.cohorts import is_cohort
+from keepscore.reading.live.circles import Circles
 from keepscore.reading.live.mailboxes import Mailbox, Number
 from keepscore.reading.live.messages import LiveNotice
 from keepscore.reading.live.specs import LiveSpec
@@ -25,10 +26,7 @@ from keepscore.reading.reader import Reader
 from keepscore.reading.view import View
 from keepscore.storage.engines.base import Ranking
 
-__all__ = ["Channel", "Friends", "ShownRows"]
-
-#: Returns the friends of a player.
-Friends = Callable[[str], Awaitable[Sequence[str]]]
+__all__ = ["Channel", "ShownRows"]
 
 #: Subscribers who are told something in one turn: some tenths of a millisecond.
 TURN = 50
@@ -50,13 +48,13 @@ class ShownRows(NamedTuple):
 class Channel:
     """Some rows of a ranking, and the mailboxes of all who follow them."""
 
-    def __init__(self, spec: LiveSpec, reader: Reader, friends: Friends, clock: Callable[[], int]) -> None:
+    def __init__(self, spec: LiveSpec, reader: Reader, circles: Circles, clock: Callable[[], int]) -> None:
         self.spec = spec
         self._clock = clock
         self._reader = reader
-        self._friends = friends
-        #: The friends who were read last, of a channel that follows friends.
-        self._circle: Sequence[str] = ()
+        self._circles = circles
+        #: The friends or members who were read last, of a channel that follows some.
+        self.circle: Sequence[str] = ()
         self._shown: ShownRows | None = None
         self._state: LiveNotice | None = None
         #: Who follows, under which number.
@@ -203,22 +201,24 @@ class Channel:
             return True
         return view.ranking != self.ranking or len(view.live.board.resets) != len(self.shown.view.live.board.resets)
 
-    async def has_other_friends(self) -> bool:
-        """Return whether the list of friends is another than the one that is shown, as far as that is known."""
-        if not self.spec.friends_of:
+    async def has_other_circle(self) -> bool:
+        """Return whether friends or members are others than those who are shown, as far as that is known."""
+        if not self.spec.has_circle:
             return False
         try:
-            return [*await self._friends(self.spec.friends_of)] != self._circle
+            return await self._circles.of(self.spec) != self.circle
         except Unavailable:
             return False
+        except NotFound:
+            return True
 
     async def _read(self, view: View) -> ShownRows | None:
         """Read what is followed; None where the answer may lack something."""
         spec, reader = self.spec, self._reader
         answer: Top | PlayerPlace | Lookup
-        if spec.friends_of:
-            self._circle = [*await self._friends(spec.friends_of)]
-            answer = await reader.lookup(view, [spec.friends_of, *self._circle], len(self._circle) + 1)
+        if spec.has_circle:
+            self.circle = await self._circles.of(spec)
+            answer = await reader.lookup(view, self.circle, len(self.circle))
             standings = near = answer.standings
         elif not spec.player:
             answer = await reader.top(view, spec.top)

@@ -35,18 +35,19 @@ class LiveReads:
         player_id: str | None = None,
         around: int | None = None,
         friends_of: str | None = None,
+        group: str | None = None,
         window: str | None = None,
         segment: str | None = None,
         rank: str | None = None,
         mode: LiveMode = "stream",
         resume_from: str | None = None,
     ) -> AsyncIterator[LiveMessage]:
-        """Follow the `top` rows of a ranking, those `around` a player, or a player's friends: the state, then each change.
+        """Follow the `top` rows of a ranking, those `around` a player, a player's friends, or a group: the state, then each change.
 
         Several boards, comma-separated, come one after the other. With `mode="cache"`, only the latest state comes. A connection that was
         cut is resumed by itself; `resume_from` is the position of the last message that another program has got.
         """
-        request = LiveRequest(board, window, segment, rank, top, player_id, around, friends_of)
+        request = LiveRequest(board, window, segment, rank, top, player_id, around, friends_of, group)
         return _followed(self._opened, request, resume_from, mode == "cache")
 
 

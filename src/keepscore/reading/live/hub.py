@@ -16,7 +16,8 @@ from keepscore.domain.positions import Position, parse_position
 from keepscore.errors import InvalidPosition, KeepscoreError
 from keepscore.projection.changes import Changes
 from keepscore.projection.stores import Stores
-from keepscore.reading.live.channels import Channel, Friends
+from keepscore.reading.live.channels import Channel
+from keepscore.reading.live.circles import Circles, Friends
 from keepscore.reading.live.mailboxes import Mailbox, Number
 from keepscore.reading.live.messages import STOPPING
 from keepscore.reading.live.specs import LiveSpec
@@ -76,7 +77,8 @@ class LiveHub:
     """All subscriptions of one process."""
 
     def __init__(self, stores: Stores, parts: LiveParts, times: LiveTimes) -> None:
-        reader, feed, changes, self._friends = parts
+        reader, feed, changes, friends = parts
+        self.circles = Circles(friends, stores.ledger.groups)
         self._reader = reader
         self._positions = stores.engine.positions
         self._restrictions = stores.catalog.restrictions
@@ -97,6 +99,10 @@ class LiveHub:
             return player
         return player if any(one.kind == "shadow" and not one.is_over(self._clock()) for one in self._restrictions.of(player)) else None
 
+    def is_member(self, player: str, group: str) -> bool:
+        """Return whether a player is a member of a group that is followed, as it was read last."""
+        return all(player in channel.circle for channel in self._channels.values() if channel.spec.group == group)
+
     @property
     def subscribers(self) -> int:
         """How many subscriptions there are."""
@@ -106,7 +112,7 @@ class LiveHub:
         """Let a mailbox follow something under a number, from its state on. All of it, or an error and nothing."""
         channels = []
         for spec in specs:
-            channel = self._channels.get(spec) or Channel(spec, self._reader, self._friends, self._clock)
+            channel = self._channels.get(spec) or Channel(spec, self._reader, self.circles, self._clock)
             await channel.open()
             await self._catch_up(channel, start.resume_from)
             channels.append(channel)
@@ -253,7 +259,7 @@ class LiveHub:
 
     async def _compare(self) -> None:
         for channel in list(self._channels.values()):
-            if channel.is_outdated() or await channel.has_other_friends():
+            if channel.is_outdated() or await channel.has_other_circle():
                 self._touch(channel)
         followed = list(self._by_ranking)
         for ranking, position in zip(followed, await self._positions.read(followed), strict=True):

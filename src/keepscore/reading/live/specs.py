@@ -27,17 +27,23 @@ class LiveSpec(NamedTuple):
     window: str | None = None
     segment: str | None = None
     rank: str | None = None
-    #: The first rows; 0: those around a player, or a player and friends.
+    #: The first rows; 0: those around a player, a player and friends, or a group.
     top: int = DEFAULT_TOP
     player: str = ""
     around: int = 0
     friends_of: str = ""
+    group: str = ""
     #: The player who looks, where it matters: some players are shown to some others only.
     viewer: str | None = None
 
+    @property
+    def has_circle(self) -> bool:
+        """Whether players are followed who belong together: friends, or a group."""
+        return bool(self.friends_of or self.group)
+
 
 class LiveRequest(NamedTuple):
-    """What a subscriber asks for: boards, comma-separated, and of each the first rows, those around a player, or a player and friends."""
+    """What a subscriber asks for: boards, comma-separated, and of each some rows."""
 
     board: str
     window: str | None = None
@@ -47,6 +53,7 @@ class LiveRequest(NamedTuple):
     player_id: str | None = None
     around: int | None = None
     friends_of: str | None = None
+    group: str | None = None
 
 
 def specs_of(given: LiveRequest) -> list[LiveSpec]:
@@ -58,7 +65,7 @@ def specs_of(given: LiveRequest) -> list[LiveSpec]:
     names = list(dict.fromkeys(name.strip() for name in given.board.split(",") if name.strip()))
     if not 1 <= len(names) <= MAX_BOARDS:
         raise InvalidField(f"board = {given.board[:60]!r} names {len(names)} boards: give 1 to {MAX_BOARDS}, comma-separated")
-    wanted = [name for name in ("top", "player_id", "friends_of") if getattr(given, name) is not None]
+    wanted = [name for name in ("top", "player_id", "friends_of", "group") if getattr(given, name) is not None]
     if len(wanted) > 1:
         raise InvalidField(f"{' and '.join(wanted)} exclude each other: give one of them")
     if given.around is not None and given.player_id is None:
@@ -69,6 +76,7 @@ def specs_of(given: LiveRequest) -> list[LiveSpec]:
     top, around = DEFAULT_TOP if given.top is None else given.top, given.around or 0
     check_within("top", top, 1, MAX_TOP)
     check_within("around", around, 0, MAX_AROUND)
-    rows = top if given.player_id is None and given.friends_of is None else 0
+    is_top = given.player_id is None and given.friends_of is None and given.group is None
+    rows = top if is_top else 0
     view = given.window, given.segment or None, given.rank
-    return [LiveSpec(name, *view, rows, given.player_id or "", around, given.friends_of or "") for name in names]
+    return [LiveSpec(name, *view, rows, given.player_id or "", around, given.friends_of or "", given.group or "") for name in names]

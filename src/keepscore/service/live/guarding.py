@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from keepscore.access.gate import Demand, check_access
 from keepscore.access.principals import ANONYMOUS, OPEN, Principal
 from keepscore.domain.caps import LiveCaps
-from keepscore.errors import KeepscoreError, TooManySubscriptions, Unauthenticated
+from keepscore.errors import Forbidden, KeepscoreError, TooManySubscriptions, Unauthenticated
 from keepscore.reading.live.hub import LiveHub
 from keepscore.reading.live.mailboxes import Mailbox
 from keepscore.reading.live.messages import end_message
@@ -40,8 +40,8 @@ class LiveGuard:
         self.caps = caps
         #: How many subscriptions each key and address has.
         self._counts: Counter[tuple[str, str]] = Counter()
-        #: What is followed, by who follows it: looked at once for all connections of a key.
-        self._followed: dict[tuple[Principal, str], Counter[Mailbox]] = {}
+        #: What is followed, by who follows it, the board and the group: looked at once for all connections of a key.
+        self._followed: dict[tuple[Principal, str, str], Counter[Mailbox]] = {}
         hub.each_check(self.check)
 
     async def known(self, board: str) -> None:
@@ -54,13 +54,17 @@ class LiveGuard:
         client = request.scope.get("client")
         return Connection(request.principal, str(client[0]) if client else "unknown", Mailbox())
 
-    def checked(self, principal: Principal, specs: Iterable[LiveSpec]) -> list[LiveSpec]:
+    async def checked(self, principal: Principal, specs: Iterable[LiveSpec]) -> list[LiveSpec]:
         """Return what a principal follows, as that player sees it, or refuse what the principal may not read."""
         viewer = self._hub.viewer_of(principal.player)
         for spec in specs:
             self._check_board(principal, spec.board)
             if spec.friends_of and principal is ANONYMOUS:
                 raise Unauthenticated("friends_of needs a key, or the player's token: send it as 'Authorization: Bearer …'")
+            if spec.group and principal is ANONYMOUS:
+                raise Unauthenticated("a group is private: send a key, or a member's token, as 'Authorization: Bearer …'")
+            if spec.group and principal.player is not None and principal.player not in await self._hub.circles.members(spec.group):
+                raise _no_member(principal.player)
             for player in (spec.player, spec.friends_of):
                 if player:
                     principal.check_player(player)
@@ -94,7 +98,7 @@ class LiveGuard:
         for kind, name, _ in self._limited(connection):
             self._counts[kind, name] += 1
         for spec in specs:
-            self._followed.setdefault((principal, spec.board), Counter())[mailbox] += 1
+            self._followed.setdefault((principal, spec.board, spec.group), Counter())[mailbox] += 1
 
     def leave(self, connection: Connection, specs: Iterable[LiveSpec]) -> None:
         """Count a subscription that has ended."""
@@ -104,12 +108,12 @@ class LiveGuard:
             if not self._counts[kind, name]:
                 del self._counts[kind, name]
         for spec in specs:
-            followers = self._followed.get((principal, spec.board), Counter())
+            followers = self._followed.get((principal, spec.board, spec.group), Counter())
             followers[mailbox] -= 1
             if followers[mailbox] <= 0:
                 del followers[mailbox]
             if not followers:
-                self._followed.pop((principal, spec.board), None)
+                self._followed.pop((principal, spec.board, spec.group), None)
 
     def _limited(self, connection: Connection) -> list[tuple[str, str, int]]:
         limited = [("address", connection.address, self.caps.per_address)]
@@ -118,11 +122,17 @@ class LiveGuard:
         return limited
 
     def check(self) -> None:
-        """End what may not be followed any more: a key or token that has ended, or a board that is no longer public."""
-        for (principal, board), followers in list(self._followed.items()):
+        """End what may not be followed any more: a key or token that has ended, a board that is not public any more, or a group left."""
+        for (principal, board, group), followers in list(self._followed.items()):
             try:
                 self._check_board(principal, board)
+                if group and principal.player is not None and not self._hub.is_member(principal.player, group):
+                    raise _no_member(principal.player)
             except KeepscoreError as exc:
                 message = end_message(exc.type, exc.detail)
                 for mailbox in list(followers):
                     mailbox.end(message)
+
+
+def _no_member(player: str) -> Forbidden:
+    return Forbidden(f"player {player!r} is not a member of this group: join it first")

@@ -45,12 +45,14 @@ class SubscribeFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     player_id: str | None = None
     around: int | None = None
     friends_of: str | None = None
+    group: str | None = None
     mode: str = "stream"
     resume_from: str | None = None
 
     def request(self) -> LiveRequest:
         """Return what is asked for."""
-        return LiveRequest(self.board, self.window, self.segment, self.rank, self.top, self.player_id, self.around, self.friends_of)
+        rows = self.top, self.player_id, self.around, self.friends_of, self.group
+        return LiveRequest(self.board, self.window, self.segment, self.rank, *rows)
 
 
 class Frame(msgspec.Struct, forbid_unknown_fields=True):
@@ -133,7 +135,7 @@ class LiveSocket:
         specs = specs_of(fields.request())
         for spec in specs:
             await self._guard.known(spec.board)
-        specs = self._guard.checked(self._connection.principal, specs)
+        specs = await self._guard.checked(self._connection.principal, specs)
         start = LiveStart(positions_of(fields.resume_from, "resume_from"), fields.mode == "cache")
         with self._guard.entered(self._connection, specs):
             await self._hub.subscribe(self._mailbox, number, specs, start)

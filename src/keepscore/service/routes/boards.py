@@ -40,7 +40,7 @@ from keepscore.service.routes.bodies import (
     ViewQuery,
     number,
 )
-from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Headers, Made, PageCache
+from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, CdnTime, Headers, Made, PageCache
 from keepscore.storage.pace import Turns
 from keepscore.writing.batches import MAX_BATCH
 
@@ -194,10 +194,10 @@ class Api:
         """Return whether the viewer, or else the player whom a read is about, sees what nobody else does: that is kept by nobody."""
         return await is_shadowed(self._lb.runtime.ledger, view.live, view.viewer or player)
 
-    async def _answer(self, view: View, found: Found, headers: Headers, player: str | None = None) -> Answer | Prepared:
+    async def _answer(self, view: View, found: Found, time: CdnTime, player: str | None = None) -> Answer | Prepared:
         if await self._is_own(view, player):
             return Answer(found, headers=NO_STORE)
-        return self._pages.answer(view, found, found.position, headers)
+        return self._pages.answer(view, found, found.position, time)
 
     async def top(self, request: Request[TopQuery, NoBody]) -> Answer | Prepared:
         """Return a page of a ranking; it is kept encoded until the ranking changes."""

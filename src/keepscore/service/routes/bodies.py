@@ -139,6 +139,7 @@ class SegmentsQuery(msgspec.Struct, forbid_unknown_fields=True):
     window_id: str | None = None
     limit: PageLimit = 100
     offset: Offset = 0
+    min_seq: PositionText = None
 
 
 class AroundQuery(ViewQuery, forbid_unknown_fields=True, kw_only=True):
@@ -193,6 +194,7 @@ class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True):
     window: WindowChoice = None
     limit: WindowCount = 100
     viewer: PlayerText | None = None
+    min_seq: PositionText = None
 
 
 class AsOfQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -203,6 +205,7 @@ class AsOfQuery(msgspec.Struct, forbid_unknown_fields=True):
     segment: SegmentName = None
     rank: RankName = None
     limit: PageLimit = 100
+    min_seq: PositionText = None
 
 
 class BatchQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -36,7 +36,7 @@ from keepscore.service.routes.compat_shapes import (
     Updated,
     WhichQuery,
 )
-from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, Headers, Made, PageCache
+from keepscore.service.routes.page_cache import FOR_PLAYER, FOR_TOP, CdnTime, Made, PageCache
 
 __all__ = ["Compat"]
 
@@ -264,11 +264,11 @@ class Compat:
         return await is_shadowed(self._lb.runtime.ledger, view.live, view.viewer or player)
 
     async def _answer(
-        self, view: View, found: PlayerPlace | Around, answer: Read, headers: Headers, player: str | None = None
+        self, view: View, found: PlayerPlace | Around, answer: Read, time: CdnTime, player: str | None = None
     ) -> Answer | Prepared:
         if await self._is_own(view, player):
             return Answer(_told(found, answer), headers=NO_STORE)
-        return self._pages.answer(view, _told(found, answer), found.position, headers)
+        return self._pages.answer(view, _told(found, answer), found.position, time)
 
     async def rank(self, request: Request[WhichQuery, NoBody]) -> Answer | Prepared:
         """Return a player's rank; that in a region, in the one that the request names, or else in the player's own."""

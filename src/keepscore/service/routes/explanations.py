@@ -13,9 +13,10 @@ from keepscore.errors import Unauthenticated
 from keepscore.leaderboards import Leaderboards
 from keepscore.reading.player_standings import player_standings
 from keepscore.service.access import AccessRules
-from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, Request, Route
+from keepscore.service.http.layer import Answer, Example, NoBody, Prepared, Request, Route
 from keepscore.service.routes.declarations import BOARD, board_read
-from keepscore.service.routes.stated import EventCount, PageLimit, SegmentName, WindowChoice
+from keepscore.service.routes.own_reads import reached, tagged
+from keepscore.service.routes.stated import EventCount, PageLimit, PositionText, SegmentName, WindowChoice
 
 __all__ = ["ExplanationRoutes"]
 
@@ -27,6 +28,7 @@ class NeedsQuery(msgspec.Struct, forbid_unknown_fields=True):
     top: str | None = None
     window: WindowChoice = None
     segment: SegmentName = None
+    min_seq: PositionText = None
 
 
 class WhyQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -36,6 +38,7 @@ class WhyQuery(msgspec.Struct, forbid_unknown_fields=True):
     window: WindowChoice = None
     window_id: str | None = None
     segment: SegmentName = None
+    min_seq: PositionText = None
 
 
 class ManyBoardsQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -92,28 +95,30 @@ class ExplanationRoutes:
             ),
         ]
 
-    async def needs(self, request: Request[NeedsQuery, NoBody]) -> Answer:
+    async def needs(self, request: Request[NeedsQuery, NoBody]) -> Answer | Prepared:
         """Return the score that a rank needs."""
         query = request.query
         _check_known(request)
+        await reached(self._lb, request)
         found = await self._lb.explain.needs(*request.path, rank=query.rank, top=query.top, window=query.window, segment=query.segment)
-        return Answer(found, headers=NO_STORE)
+        return tagged(found)
 
-    async def why(self, request: Request[WhyQuery, NoBody]) -> Answer:
+    async def why(self, request: Request[WhyQuery, NoBody]) -> Answer | Prepared:
         """Return what counts."""
         query = request.query
         _check_known(request)
+        await reached(self._lb, request)
         found = await self._lb.explain.why(
             *request.path, limit=query.limit, window=query.window, window_id=query.window_id, segment=query.segment
         )
-        return Answer(found, headers=NO_STORE)
+        return tagged(found)
 
-    async def standings(self, request: Request[ManyBoardsQuery, NoBody]) -> Answer:
+    async def standings(self, request: Request[ManyBoardsQuery, NoBody]) -> Answer | Prepared:
         """Return where a player stands."""
         query, may_use = request.query, request.principal.may_use
         names = [live.name for live in self._lb.runtime.catalog if may_use(live.name) or self._rules.is_public(live.name)]
         found = await player_standings(self._lb.runtime.reader, request.path[0], names, query.cursor, query.limit)
-        return Answer(found, headers=NO_STORE)
+        return tagged(found)
 
 
 def _check_known(request: Request[Any, Any]) -> None:

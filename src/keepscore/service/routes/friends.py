@@ -10,10 +10,21 @@ from keepscore.access.principals import ANONYMOUS
 from keepscore.domain.results.friends import BoardView, FriendList, FriendsBoard
 from keepscore.errors import Unauthenticated
 from keepscore.leaderboards import Leaderboards
-from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
+from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.service.routes.bodies import ViewQuery
 from keepscore.service.routes.declarations import BOARD, board_read
-from keepscore.service.routes.stated import AroundCount, FriendCount, FriendIds, FriendLimit, PlayerText, RankName, SegmentName, TopCount
+from keepscore.service.routes.own_reads import reached, tagged
+from keepscore.service.routes.stated import (
+    AroundCount,
+    FriendCount,
+    FriendIds,
+    FriendLimit,
+    PlayerText,
+    PositionText,
+    RankName,
+    SegmentName,
+    TopCount,
+)
 
 __all__ = ["FriendRoutes"]
 
@@ -50,6 +61,7 @@ class ScreenQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     windows: str | None = None
     segment: SegmentName = None
     rank: RankName = None
+    min_seq: PositionText = None
 
 
 class FriendRoutes:
@@ -166,19 +178,20 @@ class FriendRoutes:
         """Take a friend off a player's list."""
         return Answer(await self._lb.friends.remove(*request.path))
 
-    async def ranking(self, request: Request[FriendsQuery, NoBody]) -> Answer:
+    async def ranking(self, request: Request[FriendsQuery, NoBody]) -> Answer | Prepared:
         """Rank a player among friends."""
         _check_known(request)
-        return await self._ranked(request, request.path[1], None)
+        return tagged(await self._ranked(request, request.path[1], None))
 
     async def ranking_of(self, request: Request[FriendsQuery, CircleBody]) -> Answer:
         """Rank a player among friends that the request names."""
         _check_known(request)
-        return await self._ranked(request, request.body.player_id, request.body.friend_ids)
+        return Answer(await self._ranked(request, request.body.player_id, request.body.friend_ids), headers=NO_STORE)
 
-    async def _ranked(self, request: Request[FriendsQuery, Any], player: str, friends: list[str] | None) -> Answer:
+    async def _ranked(self, request: Request[FriendsQuery, Any], player: str, friends: list[str] | None) -> FriendsBoard:
         query = request.query
-        board = await self._lb.friends.ranking(
+        await reached(self._lb, request)
+        return await self._lb.friends.ranking(
             request.path[0],
             player,
             friend_ids=friends,
@@ -188,9 +201,8 @@ class FriendRoutes:
             segment=query.segment,
             rank=query.rank,
         )
-        return Answer(board, headers=NO_STORE)
 
-    async def view(self, request: Request[ScreenQuery, NoBody]) -> Answer:
+    async def view(self, request: Request[ScreenQuery, NoBody]) -> Answer | Prepared:
         """Return everything for one screen."""
         query, principal = request.query, request.principal
         if query.player_id is not None:
@@ -198,17 +210,19 @@ class FriendRoutes:
         player = principal.player or query.player_id
         if player is not None and query.friends:
             _check_known(request)
+        windows = None if query.windows is None else [name for name in query.windows.split(",") if name]
+        await reached(self._lb, request, windows or [*self._lb.runtime.catalog[request.path[0]].board.periods])
         answer = await self._lb.view(
             request.path[0],
             player,
             top=query.top,
             around=query.around,
             friends=query.friends,
-            windows=None if query.windows is None else [name for name in query.windows.split(",") if name],
+            windows=windows,
             segment=query.segment,
             rank=query.rank,
         )
-        return Answer(answer, headers=NO_STORE)
+        return tagged(answer)
 
 
 def _check_known(request: Request[Any, Any]) -> None:

@@ -11,10 +11,11 @@ from keepscore.domain.results.friends import FriendsBoard
 from keepscore.domain.results.groups import GroupList, InviteCode, NewGroup, PlayerGroup
 from keepscore.errors import Forbidden, InvalidField, Unauthenticated
 from keepscore.leaderboards import Leaderboards
-from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
+from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers, viewer_of
 from keepscore.service.routes.bodies import ViewQuery
 from keepscore.service.routes.declarations import BOARD, board_read
+from keepscore.service.routes.own_reads import reached, tagged
 from keepscore.service.routes.stated import FriendLimit, PlayerText, TextField
 
 __all__ = ["GroupRoutes"]
@@ -213,7 +214,7 @@ class GroupRoutes:
         """Return a player's groups."""
         return Answer(await self._lb.groups.of(request.path[0]), headers=NO_STORE)
 
-    async def ranking(self, request: Request[GroupQuery, NoBody]) -> Answer:
+    async def ranking(self, request: Request[GroupQuery, NoBody]) -> Answer | Prepared:
         """Rank the members of a group."""
         query, principal = request.query, request.principal
         if principal is ANONYMOUS:
@@ -223,6 +224,7 @@ class GroupRoutes:
         board, group_id = request.path
         if principal.player is not None:
             _check_member(principal, await self._lb.groups.get(group_id))
+        await reached(self._lb, request)
         answer = await self._lb.groups.ranking(
             board,
             group_id,
@@ -233,7 +235,7 @@ class GroupRoutes:
             segment=query.segment,
             rank=query.rank,
         )
-        return Answer(answer, headers=NO_STORE)
+        return tagged(answer)
 
     async def _check_owner(self, request: Request[Any, Any]) -> None:
         player = request.principal.player

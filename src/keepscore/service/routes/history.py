@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keepscore.domain.results import standings as answers
 from keepscore.leaderboards import Leaderboards
-from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, Request, Route
+from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, Prepared, Request, Route
 from keepscore.service.routes.boards import viewer_of, whole_number
 from keepscore.service.routes.bodies import (
     AsOfQuery,
@@ -16,6 +16,7 @@ from keepscore.service.routes.bodies import (
     WindowsQuery,
 )
 from keepscore.service.routes.declarations import BOARD, board_read
+from keepscore.service.routes.own_reads import reached, tagged
 
 __all__ = ["PastApi"]
 
@@ -138,19 +139,21 @@ class PastApi:
         )
         return Answer(found, headers=NO_STORE)
 
-    async def history(self, request: Request[HistoryQuery, NoBody]) -> Answer:
+    async def history(self, request: Request[HistoryQuery, NoBody]) -> Answer | Prepared:
         """Return a player's places."""
         (board, player), query = request.path, request.query
         viewer = viewer_of(request)
-        return Answer(await self._lb.history.of(board, player, window=query.window, limit=query.limit, viewer=viewer), headers=NO_STORE)
+        await reached(self._lb, request, [query.window] if query.window else [*self._lb.runtime.catalog[board].board.periods])
+        return tagged(await self._lb.history.of(board, player, window=query.window, limit=query.limit, viewer=viewer))
 
-    async def as_of(self, request: Request[AsOfQuery, NoBody]) -> Answer:
+    async def as_of(self, request: Request[AsOfQuery, NoBody]) -> Answer | Prepared:
         """Return the top as it stood."""
         query = request.query
+        await reached(self._lb, request)
         found = await self._lb.history.as_of(
             request.path[0], query.at, limit=query.limit, window=query.window, segment=query.segment, rank=query.rank
         )
-        return Answer(found, headers=NO_STORE)
+        return tagged(found)
 
     async def player_events(self, request: Request[EventsQuery, NoBody]) -> Answer:
         """List a player's events."""

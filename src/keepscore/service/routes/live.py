@@ -35,6 +35,7 @@ class LiveQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     player_id: PlayerName = None
     around: LiveNeighbours = None
     friends_of: PlayerName = None
+    group: str | None = None
     mode: LiveMode = "stream"
     resume_from: PositionText = None
 
@@ -62,8 +63,8 @@ class LiveRoutes:
                 tag="Live",
                 description="Sends server-sent events as the ranking changes: `state` first, then `change`, `overtaken`, `window` and "
                 "`ping`, with the position as the id. A browser that was cut off resumes by itself, with `Last-Event-ID`. Follow the "
-                "`top` rows, those `around` a `player_id`, or a player's friends (`friends_of`); several boards, comma-separated, on one "
-                "stream.",
+                "`top` rows, those `around` a `player_id`, a player's friends (`friends_of`), or a `group`; several boards on one stream, "
+                "comma-separated.",
                 example=Example({"board": "global", "top": 10}),
             ),
             Route(
@@ -84,10 +85,10 @@ class LiveRoutes:
         if not query.board:
             raise InvalidField("board is missing: name what to follow, such as ?board=global&top=10")
         view = query.window, query.segment, query.rank
-        specs = specs_of(LiveRequest(query.board, *view, query.top, query.player_id, query.around, query.friends_of))
+        specs = specs_of(LiveRequest(query.board, *view, query.top, query.player_id, query.around, query.friends_of, query.group))
         for spec in specs:
             await self._guard.known(spec.board)
-        specs = self._guard.checked(request.principal, specs)
+        specs = await self._guard.checked(request.principal, specs)
         # What the browser adds by itself is newer than the address.
         resume_from = positions_of(request.header(b"last-event-id"), "Last-Event-ID") or positions_of(query.resume_from, "resume_from")
         if request.scope["method"] == "HEAD":

@@ -42,6 +42,7 @@ PARAMETERS = EXPLAINED_PARAMETERS | {
     "around": "How many players to add above and below, up to 500.",
     "min": "The lowest score to list or count.",
     "friends_of": "Follow this player and the player's friends.",
+    "group": "Follow the members of this group, by its id.",
     "mode": "Of a stream: `stream` sends every step, `cache` only the latest state. Of friends' scores: the board.",
     "resume_from": "The position of the last message, after a connection was cut; `Last-Event-ID` goes before it.",
     "min_seq": "A `position` that the answer must include. The read waits for up to 5 s; 409: it is of the future, or of another epoch.",

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UnsetType
 
 from keepscore.caches import ByteCache
+from keepscore.domain.boards import Board
+from keepscore.domain.durations import duration_ms
 from keepscore.domain.results.standings import encode
 from keepscore.reading.reader import Reader
 from keepscore.reading.view import View
 from keepscore.service.http.layer import NO_STORE, Answer, Prepared, start_of
 
-__all__ = ["FOR_PLAYER", "FOR_TOP", "PAGES_BYTES", "Headers", "Made", "PageCache", "PageKey"]
+__all__ = ["FOR_ONE", "FOR_PLAYER", "FOR_TOP", "PAGES_BYTES", "CdnTime", "Headers", "Made", "PageCache", "PageKey"]
 
 Headers = tuple[tuple[bytes, bytes], ...]
 #: What a page is known by: whose it is, and the query.
@@ -35,12 +37,24 @@ PAGE_BYTES = 1500
 STARTS_BYTES, START_BYTES = 1 << 20, 700
 
 
-def _kept_by_cdn(seconds: int) -> Headers:
-    return (b"cache-control", b"public, max-age=0, must-revalidate"), (b"surrogate-control", b"max-age=%d" % seconds)
+#: Which of a board's times for a CDN an answer has: that of pages, or that of one player.
+CdnTime = Literal["cdn_top", "cdn_rank"]
+FOR_TOP: CdnTime = "cdn_top"
+FOR_PLAYER: CdnTime = "cdn_rank"
+
+#: The headers of answers that everybody may keep, by the time for which a CDN does.
+_BY_TIME: dict[str, Headers] = {}
 
 
-FOR_TOP = _kept_by_cdn(60)
-FOR_PLAYER = _kept_by_cdn(10)
+def _kept_by_cdn(board: Board, time: CdnTime) -> Headers:
+    text: str = getattr(board, time)
+    if (known := _BY_TIME.get(text)) is None:
+        seconds = duration_ms(text) // 1000
+        surrogate = b"max-age=%d" % seconds if seconds else b"no-store"
+        known = _BY_TIME[text] = (b"cache-control", b"public, max-age=0, must-revalidate"), (b"surrogate-control", surrogate)
+    return known
+
+
 #: Where not everybody may read a board, or its answers must never be old, only the client itself may keep one, and asks each time.
 FOR_ONE: Headers = (b"cache-control", b"private, max-age=0, must-revalidate"), (b"surrogate-control", b"no-store")
 #: Final standings of closed windows: nobody need ask again within a day.
@@ -79,25 +93,25 @@ class PageCache:
             self._pages.put((key, is_private), (version, ready), PAGE_BYTES + len(ready.body["body"]))
         return ready
 
-    def answer(self, view: View, content: object, position: str | UnsetType, headers: Headers) -> Answer | Prepared:
+    def answer(self, view: View, content: object, position: str | UnsetType, time: CdnTime) -> Answer | Prepared:
         """Return an answer that clients may keep, unless it is stale, or one player's view; its tag is where it was read."""
         if getattr(content, "stale", None) is True or (view.viewer is not None and self._reader.cards.has_secrets):
             return Answer(content, headers=NO_STORE)
         is_private = self._is_private(view.live.name)
+        headers = FOR_ONE if is_private or view.strong else _kept_by_cdn(view.live.board, time)
         body = encode(content)
         if isinstance(position, str):
-            return self._tagged(self._versions.tag(view.ranking, position), FOR_ONE if is_private or view.strong else headers, body)
+            return self._tagged(self._versions.tag(view.ranking, position), headers, body)
         # Archives, and their revisions, change nothing in the engine: the tag is made from the answer itself.
         etag = b'"%s"' % hashlib.blake2b(body, digest_size=12).hexdigest().encode()
         if getattr(content, "archived", None) is True:
             headers = FINAL_FOR_ONE if is_private else FINAL
-        elif is_private or view.strong:
-            headers = FOR_ONE
         return Prepared(etag, start_of(etag, headers), {"type": "http.response.body", "body": body})
 
-    def prepared(self, view: View, position: str, headers: Headers, body: bytes) -> Prepared:
+    def prepared(self, view: View, position: str, time: CdnTime, body: bytes) -> Prepared:
         """Return an encoded answer with the tag of a ranking's position."""
-        return self._tagged(self._versions.tag(view.ranking, position), FOR_ONE if self._is_private(view.live.name) else headers, body)
+        headers = FOR_ONE if self._is_private(view.live.name) else _kept_by_cdn(view.live.board, time)
+        return self._tagged(self._versions.tag(view.ranking, position), headers, body)
 
     def _tagged(self, etag: bytes, headers: Headers, body: bytes) -> Prepared:
         """Return the same, which many answers have: how it begins is kept. `headers` are a constant."""

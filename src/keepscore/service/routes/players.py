@@ -12,10 +12,11 @@ from keepscore.domain.results.players import FoundPlayers, Profile, ProfileBatch
 from keepscore.errors import InvalidField
 from keepscore.leaderboards import Leaderboards
 from keepscore.players.profiles import MAX_PROFILES
-from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
+from keepscore.service.http.layer import Answer, Example, NoBody, NoQuery, Prepared, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers, viewer_of
 from keepscore.service.routes.bodies import SearchQuery, SegmentsQuery
 from keepscore.service.routes.declarations import BOARD, board_read
+from keepscore.service.routes.own_reads import reached, tagged
 from keepscore.service.routes.ranking_table import MAX_BATCH_BODY_BYTES
 from keepscore.service.routes.stated import PictureUrl, TextField
 
@@ -158,17 +159,19 @@ class PlayerRoutes:
             ),
         ]
 
-    async def segments(self, request: Request[SegmentsQuery, NoBody]) -> Answer:
+    async def segments(self, request: Request[SegmentsQuery, NoBody]) -> Answer | Prepared:
         """List the slices of a window."""
         query = request.query
+        await reached(self._lb, request)
         found = await self._lb.players.segments(
             request.path[0], name=query.name, window=query.window, window_id=query.window_id, limit=query.limit, offset=query.offset
         )
-        return Answer(found, headers=NO_STORE)
+        return tagged(found)
 
-    async def search(self, request: Request[SearchQuery, NoBody]) -> Answer:
+    async def search(self, request: Request[SearchQuery, NoBody]) -> Answer | Prepared:
         """Search players by name."""
         query = request.query
+        await reached(self._lb, request)
         found = await self._lb.players.search(
             request.path[0],
             query.name,
@@ -179,7 +182,7 @@ class PlayerRoutes:
             rank=query.rank,
             viewer=viewer_of(request),
         )
-        return Answer(found, headers=NO_STORE)
+        return tagged(found)
 
     async def profile(self, request: Request[NoQuery, NoBody]) -> Answer:
         """Return a player's profile."""
