@@ -6,12 +6,15 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.service.running import Service
 
 #: Chromium looks for updates and reports to its makers unless it is told not to.
 QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"]
+
+#: Milliseconds for which a page may take to show something, unless a test is about how soon it does: a busy machine is slow.
+expect.set_options(timeout=20_000)
 
 BOARDS = """
 [[board]]

@@ -60,6 +60,8 @@ def test_a_cheater_is_voided_after_the_difference_was_shown_and_that_is_undone(c
     assert guarded.order("arena") == ["bot", "ada", "eve"], "nothing is done before it is applied"
     console.get_by_role("button", name="Apply").click()
     expect(console.locator("#panel")).to_contain_text("Applied as v_")
+    # The rank that is shown is the one by now: without that, nothing tells when the undo is done.
+    expect(console.locator("#panel")).to_contain_text("arena: not ranked now")
     assert guarded.order("arena") == ["ada", "eve"]
     expect(console.locator("#call")).to_contain_text("/v1/moderation/void")
     console.get_by_role("button", name="Undo").click()

@@ -24,8 +24,24 @@ async def _connection(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
     raw.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", port))
+    try:
+        await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", port))
+    except BaseException:
+        raw.close()
+        raise
     return await asyncio.open_connection(sock=raw, limit=16 << 10)
+
+
+async def _begun(streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: str, status: bytes) -> None:
+    """Send a request; fail unless it is answered with a status."""
+    reader, writer = streams
+    writer.write(request.encode())
+    try:
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
+        assert status in head.splitlines()[0], head
+    except BaseException:
+        writer.close()
+        raise
 
 
 class RealEvents:
@@ -33,10 +49,8 @@ class RealEvents:
 
     async def open(self, port: int, query: str, headers: str = "") -> RealEvents:
         """Ask for it."""
-        self._reader, self._writer = await _connection(port)
-        self._writer.write(f"GET /v1/live?{query} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n".encode())
-        head = await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
-        assert b" 200 " in head.splitlines()[0], head
+        streams = self._reader, self._writer = await _connection(port)
+        await _begun(streams, f"GET /v1/live?{query} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n", b" 200 ")
         self._text = b""
         return self
 
@@ -66,12 +80,10 @@ class RealSocket:
 
     async def open(self, port: int, headers: str = "") -> RealSocket:
         """Connect."""
-        self._reader, self._writer = await _connection(port)
+        streams = self._reader, self._writer = await _connection(port)
         key = base64.b64encode(os.urandom(16)).decode()
         upgrade = f"upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: {key}\r\n"
-        self._writer.write(f"GET /v1/live HTTP/1.1\r\nhost: localhost\r\n{upgrade}{headers}\r\n".encode())
-        head = await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
-        assert b" 101 " in head.splitlines()[0], head
+        await _begun(streams, f"GET /v1/live HTTP/1.1\r\nhost: localhost\r\n{upgrade}{headers}\r\n", b" 101 ")
         return self
 
     async def say(self, frame: Any) -> None:

@@ -12,28 +12,32 @@ export async function playersSection(address, again) {
   });
   if (!player) return { content: [find, ...(await restricted(again))] };
   const at = `${board(name)}/players/${encodeURIComponent(player)}`;
-  const [place, why] = await Promise.all([placeOf(name, player), read(`${at}/why?limit=50`)]);
-  const rank = place ? `#${place.rank.toLocaleString("en")} of ${place.total_players.toLocaleString("en")} with ${place.score}` : "not ranked now";
+  const [rank, why] = await Promise.all([rankOf(name, player), read(`${at}/why?limit=50`)]);
+  const told = make("p", {}, `${name}: ${rank}`);
+  const retell = async () => {
+    told.textContent = `${name}: ${await rankOf(name, player)}`;
+  };
   const rows = why.events.map((event) => [moment(event.at), event.kind, String(event.amount), event.game_id ?? "", event.event_id, event.counts ? make("span", "good", "counts") : `no: ${event.reason}`]);
   return {
     content: [
       find,
       make("h2", {}, make("bdi", {}, player)),
-      make("p", {}, `${name}: ${rank}`),
-      actions(name, player, again),
+      told,
+      actions(name, player, again, retell),
       make("h2", {}, "Why this rank"),
       table(["When", "Kind", "Amount", "Game", "Event", "Counts"], rows, "Nothing was sent."),
     ],
   };
 }
 
-/** Where a player stands; null: nowhere, without an error in the browser's own console. */
-async function placeOf(name, player) {
+/** Where a player stands, in words, without an error in the browser's own console for one who stands nowhere. */
+async function rankOf(name, player) {
   const { standings, total_players: total } = await call("POST", `${board(name)}/players/lookup`, { player_ids: [player] }, { shown: false });
-  return standings.length ? { ...standings[0], total_players: total } : null;
+  const [place] = standings;
+  return place ? `#${place.rank.toLocaleString("en")} of ${total.toLocaleString("en")} with ${place.score}` : "not ranked now";
 }
 
-function actions(name, player, again) {
+function actions(name, player, again, retell) {
   const difference = make("div", {});
   const voids = button("Void all events…", async () => {
     const reason = askReason(`Void all events of ${player} on ${name}`);
@@ -43,6 +47,7 @@ function actions(name, player, again) {
     const apply = button(`Apply: ${dry.events} events no longer count`, async () => {
       const done = await call("POST", "/v1/moderation/void", request);
       difference.replaceChildren(make("p", "good", `Applied as ${done.void_id}.`), button("Undo", () => undo(done.void_id, again)));
+      await retell();
     }, "danger");
     difference.replaceChildren(make("h2", {}, "What would change"), changesTable(dry.changes), apply);
   }, "danger");
