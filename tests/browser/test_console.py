@@ -110,3 +110,39 @@ def test_signing_out_ends_the_session(console: Page) -> None:
     console.get_by_role("button", name="Sign out").click()
     expect(console.get_by_label("API key")).to_be_visible()
     assert console.context.cookies() == []
+
+
+def test_the_component_shows_a_private_board_with_a_token_and_asks_for_another_when_it_has_ended(
+    browser: Browser, guarded: Guarded
+) -> None:
+    guarded.define("members", operator="last")
+    guarded.submit("members", "ada", 5)
+    token = guarded.client.post("/v1/tokens", json={"player_id": "ada"}).json()["token"]
+    context = browser.new_context(base_url=guarded.url)
+    page = context.new_page()
+    page.goto("/console")
+    page.evaluate(
+        """() => new Promise((resolve) => {
+          const script = { type: "module", src: "/static/keepscore-board.js", onload: resolve };
+          document.head.append(Object.assign(document.createElement("script"), script));
+        })"""
+    )
+    page.evaluate(
+        """() => {
+          const board = document.createElement("keepscore-board");
+          board.dataset.asked = "";
+          board.addEventListener("token-needed", () => { board.dataset.asked += "!"; });
+          board.setAttribute("board", "members");
+          document.body.append(board);
+        }"""
+    )
+    board = page.locator("keepscore-board")
+    expect(board).to_have_attribute("data-asked", "!")
+    page.evaluate("(token) => { document.querySelector('keepscore-board').token = token; }", token)
+    expect(board.locator("li").first).to_contain_text("ada")
+    guarded.submit("members", "eve", 9)
+    expect(board.locator("li").first).to_contain_text("eve")
+    assert token not in page.content()
+    page.evaluate("() => { document.querySelector('keepscore-board').token = 'expired'; }")
+    expect(board).to_have_attribute("data-asked", "!!")
+    context.close()

@@ -7,9 +7,12 @@
 // rows around that player); theme (light, dark or overlay; default: as the reader's system has it). Colours, font and width are CSS
 // variables: --keepscore-ink, --keepscore-quiet, --keepscore-ground, --keepscore-line, --keepscore-accent, --keepscore-flash,
 // --keepscore-font. Text is put in as text, never as markup: players choose it.
+//
+// A board that is not public needs a token, which the page sets as a property, never as an attribute: element.token = "…". The event
+// `token-needed` asks for one, at first and when it has ended.
 
 const ROW = 44; // pixels
-const ASK_MS = 2000; // between two questions where nothing is pushed
+const ASK_MS = 2000; // between two questions where nothing is pushed, and before a token is asked for again
 const HOME = new URL(import.meta.url).origin;
 const STYLE = `
   :host { display: block; --ink: var(--keepscore-ink, #16202e); --quiet: var(--keepscore-quiet, #5a6778); --ground: var(--keepscore-ground, #fff);
@@ -39,6 +42,7 @@ class KeepscoreBoard extends HTMLElement {
   static observedAttributes = ["board", "server", "window", "segment", "rows", "around"];
 
   #source = null;
+  #token = "";
   #timer = 0;
   #rows = new Map();
   #state = { standings: [] };
@@ -64,7 +68,31 @@ class KeepscoreBoard extends HTMLElement {
   }
 
   connectedCallback() {
+    if (Object.hasOwn(this, "token")) {
+      // It was set before this file was loaded.
+      const { token } = this;
+      delete this.token;
+      this.#token = token;
+    }
     this.#begin();
+  }
+
+  get token() {
+    return this.#token;
+  }
+
+  set token(token) {
+    this.#token = token;
+    if (this.isConnected) this.#begin();
+  }
+
+  get #headers() {
+    return this.#token ? { authorization: `Bearer ${this.#token}` } : {};
+  }
+
+  #needToken() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.dispatchEvent(new Event("token-needed")), this.#token ? ASK_MS : 0);
   }
 
   disconnectedCallback() {
@@ -117,6 +145,10 @@ class KeepscoreBoard extends HTMLElement {
   #listen(board) {
     const player = this.getAttribute("around");
     const what = player ? { board, player_id: player, around: Math.floor((this.#count - 1) / 2) } : { board, top: this.#count };
+    if (this.#token) {
+      this.#follow(what);
+      return;
+    }
     const source = new EventSource(`${this.#server}/v1/live?${this.#query(what)}`);
     this.#source = source;
     source.addEventListener("state", ({ data }) => this.#show(JSON.parse(data)));
@@ -125,6 +157,50 @@ class KeepscoreBoard extends HTMLElement {
       // After a broken connection the browser comes back by itself, after a refusal it does not.
       if (source.readyState === EventSource.CLOSED && this.#source === source) this.#poll(board, player);
     };
+  }
+
+  /** What EventSource does, with a token: it cannot send one. */
+  async #follow(what) {
+    const ending = new AbortController();
+    const source = { close: () => ending.abort() };
+    this.#source = source;
+    let position = "";
+    while (this.#source === source) {
+      try {
+        const query = this.#query(position ? { ...what, resume_from: position } : what);
+        const answer = await fetch(`${this.#server}/v1/live?${query}`, { headers: this.#headers, signal: ending.signal, cache: "no-store" });
+        if (answer.status >= 400 && answer.status < 500) {
+          this.#refuse(answer.status, await answer.json());
+          return;
+        }
+        let text = "";
+        for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ; ) {
+          const { value, done } = await reader.read();
+          if (done) break;
+          const events = (text + value).split("\n\n");
+          text = events.pop();
+          for (const event of events) {
+            const fields = Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s, 2)));
+            position = fields.id ?? position;
+            if (fields.event === "state") this.#show(JSON.parse(fields.data));
+            if (fields.event === "change") this.#show(this.#merged(JSON.parse(fields.data)));
+            if (fields.event === "error") {
+              this.#refuse(401, JSON.parse(fields.data));
+              return;
+            }
+          }
+        }
+      } catch (error) {
+        if (error.name === "AbortError") return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, ASK_MS * (0.5 + Math.random())));
+    }
+  }
+
+  #refuse(status, { detail }) {
+    this.#note.hidden = false;
+    this.#note.textContent = detail ?? `The service answered ${status}.`;
+    if (status === 401) this.#needToken();
   }
 
   #merged(change) {
@@ -147,10 +223,10 @@ class KeepscoreBoard extends HTMLElement {
 
   async #ask(path) {
     try {
-      const answer = await fetch(this.#server + path);
+      const answer = await fetch(this.#server + path, { headers: this.#headers });
       const content = await answer.json();
       if (answer.ok) return content;
-      this.#note.textContent = content.detail ?? `The service answered ${answer.status}.`;
+      this.#refuse(answer.status, content);
     } catch {
       this.#note.textContent = "The service does not answer.";
     }
