@@ -137,6 +137,7 @@ class Leaderboards(LiveReads):
             caps=settings.caps,
             live=LiveTimes(interval_s=duration_ms(settings.live_interval) / 1000, heartbeat_s=duration_ms(settings.live_heartbeat) / 1000),
             friends=FriendRules(is_mutual=settings.friends == "mutual"),
+            mirror=settings.mirror._replace(board=settings.default_board),
             webhook=settings.webhook,
             channels=settings.channels,
         )

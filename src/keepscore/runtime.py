@@ -21,6 +21,7 @@ from keepscore.domain.boards import Board
 from keepscore.domain.caps import DEFAULT_CAPS, Caps
 from keepscore.domain.certificates import Signer
 from keepscore.domain.friends import ONE_WAY, FriendRules
+from keepscore.domain.mirrors import NO_MIRROR, MirrorKeys
 from keepscore.domain.outside_channels import NO_CHANNELS, OutsideChannels
 from keepscore.domain.profiles import NO_CARD
 from keepscore.domain.webhooks import WebhookTarget
@@ -60,8 +61,9 @@ from keepscore.players.job import FollowProfiles
 from keepscore.players.league_job import DecideLeagues
 from keepscore.players.leagues import Leagues
 from keepscore.players.matches import Matches
+from keepscore.players.mirror import Mirror, MirroredOrigins
 from keepscore.players.notes import Notes
-from keepscore.players.profiles import Players
+from keepscore.players.profiles import Players, ProfileChanges
 from keepscore.players.screens import Screens
 from keepscore.projection.adoption import Adoption
 from keepscore.projection.behind import Behind
@@ -127,6 +129,8 @@ class RuntimeSettings:
     live: LiveTimes = DEFAULT_TIMES
     #: Whether friendship is mutual, and how many friends there may be.
     friends: FriendRules = ONE_WAY
+    #: Keys in Redis that other services read.
+    mirror: MirrorKeys = NO_MIRROR
     #: Where messages about rewards go; None: nowhere, they wait.
     webhook: WebhookTarget | None = None
     #: Where programs outside hear of ranks and windows.
@@ -182,6 +186,7 @@ class Runtime:
     keeper: Keeper
     admin: Administration
     players: Players
+    mirror: Mirror
     friends: Friends
     groups: Groups
     among: Among
@@ -216,6 +221,7 @@ class Runtime:
         await self.live.close()
         await self.claims.stop(deadline)
         await self.writer.stop(deadline)
+        await self.mirror.settle()
         await self.keeper.stop(deadline)
         await self.close()
 
@@ -244,13 +250,11 @@ async def build_runtime(
         await ledger.close()
         raise
     catalog = Catalog(clock, settings.caps.boards)
-    stores = Stores(catalog, ledger, engine, clock)
-    is_shared = engine.is_shared
+    stores, is_shared = Stores(catalog, ledger, engine, clock), engine.is_shared
 
     changes = Changes()
     behind = Behind(catalog, changes)
-    bases = CheckpointBases()
-    write_pause = WritePause()
+    bases, write_pause = CheckpointBases(), WritePause()
 
     adoption = Adoption(stores, changes)
     watch = LedgerWatch(stores)
@@ -263,11 +267,10 @@ async def build_runtime(
     friend_lists = FriendLists(stores, settings.friends)
     reader.labels.friendships = KnownFriendships(friend_lists)
     cards = reader.cards
-
     following, enrolment = Following(stores, cards), Enrolment(stores, feed)
 
     retries = Retries(ledger)
-    addresses = Addresses(ledger, secret)
+    addresses, mirror = Addresses(ledger, secret), Mirror(engine.mirror, settings.mirror)
     watched = AnomalyWatch(stores, addresses)
     rules = BoardRules(ledger, is_shared, watched)
     parts = WriteParts(
@@ -281,7 +284,7 @@ async def build_runtime(
         write_pause=write_pause,
         retries=retries,
         rules=rules,
-        origins=addresses,
+        origins=MirroredOrigins(addresses, mirror),
         segments=following,
         announcer=Announcer(feed, settings.channels),
         arrivals=enrolment,
@@ -292,12 +295,10 @@ async def build_runtime(
     signer = Signer(secret)
     receipts = Receipts(stores, healing, retries, SignedReceipts(signer))
     segment_cap = SegmentCap(stores, settings.caps.segment_values)
-    checks = EngineChecks(stores, watch, healing)
-    recorder = Recorder(parts, numbers, checks, receipts, segment_cap)
+    recorder = Recorder(parts, numbers, EngineChecks(stores, watch, healing), receipts, segment_cap)
     applier = Applier(stores, healing, restater, behind)
     writer = Writer(parts, recorder, applier, receipts, feed)
-    catch_up = CatchUp(parts, numbers)
-    plays = Plays(stores, PlayTokens(secret, settings.keep_keys_ms))
+    catch_up, plays = CatchUp(parts, numbers), Plays(stores, PlayTokens(secret, settings.keep_keys_ms))
     claims = Claims(ledger, identity.number, is_shared, clock)
     imports = Imports(stores, writer)
 
@@ -324,8 +325,8 @@ async def build_runtime(
     voids = Voids(job_parts, rebuilds)
     review = Review(job_parts, rebuilds, addresses)
     restricting = Restricting(job_parts, rebuilds, feed)
-    memories = Memories([rules.forget, addresses.forget, enrolment.forget_player], lambda player: cards.put({player: NO_CARD}))
-    erasing = Erasing(job_parts, rebuilds, feed, secret, memories)
+    forgetting = [rules.forget, addresses.forget, enrolment.forget_player, mirror.forget]
+    erasing = Erasing(job_parts, rebuilds, feed, secret, Memories(forgetting, lambda player: cards.put({player: NO_CARD})))
     prize_windows = PrizeWindows(job_parts, signer)
     sender = None if settings.webhook is None else WebhookSender(settings.webhook)
     fair_play = [
@@ -339,7 +340,7 @@ async def build_runtime(
     ]
     keeper = Keeper(job_parts, checkpoints, definitions, rebuilds, cards, fair_play)
     appeals = Appeals(stores, voids, review)
-    players = Players(stores, claims, reader, lambda changed: following.move(changed, writer))
+    players = Players(stores, claims, reader, ProfileChanges(lambda changed: following.move(changed, writer), mirror.show))
     return Runtime(
         settings=settings,
         clock=clock,
@@ -378,7 +379,8 @@ async def build_runtime(
         rebuilds=rebuilds,
         keeper=keeper,
         admin=Administration(stores, claims, definitions, rebuilds, keeper, imports),
-        friends=Friends(friend_lists, reader, among),
+        mirror=mirror,
+        friends=Friends(friend_lists, reader, among, mirror),
         groups=Groups(stores, claims, settings.caps, reader, among),
         among=among,
         explainer=Explainer(stores, reader),

@@ -80,6 +80,7 @@ def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.Monkey
     words |= {"server.allowed_hosts": "scores.example.com, play.example.com", "server.cors_origins": "https://play.example.com"}
     words |= {"live.interval": "45s", "live.heartbeat": "45s", "live.updates_channel": "to:{player}"}
     words |= {"server.auth": "off", "server.environment": "test", "players.friends": "mutual"}
+    words |= {"players.key": "p:{player_id}", "players.friends_key": "friends:{player_id}"}
     words |= {"server.page": "off", "server.embed_origins": "https://club.example.com", "webhooks.allow": "game.example.com"}
     words |= {"webhooks.url": "https://other.example.com/hooks", "webhooks.secret": f"whsec_{'C' * 32}"}
     words |= {f"limits.{subject}": "7/1m" for subject in ("key", "player", "address", "board")}

@@ -8,6 +8,7 @@ from keepscore import Board, Leaderboards
 from keepscore.connect import engine_from_url, ledger_from_url
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.friends import ONE_WAY, FriendRules
+from keepscore.domain.mirrors import NO_MIRROR, MirrorKeys
 from keepscore.leaderboards import now_ms
 from keepscore.runtime import KeeperMode, RuntimeSettings
 from keepscore.storage.engines.base import RankingEngine
@@ -24,6 +25,7 @@ def leaderboards(
     keeper: KeeperMode = "manual",
     keep_events: str = "forever",
     friends: FriendRules = ONE_WAY,
+    mirror: MirrorKeys = NO_MIRROR,
 ) -> Leaderboards:
     """Return leaderboards on a ledger and an engine, or on those at URLs. A manual keeper does its jobs when a test calls them."""
 
@@ -32,5 +34,5 @@ def leaderboards(
         return ledger_from_url(ledger, shared=rankings.is_shared) if isinstance(ledger, str) else ledger, rankings
 
     keep_events_ms = None if keep_events == "forever" else duration_ms(keep_events)
-    settings = RuntimeSettings(boards=tuple(boards), keep_events_ms=keep_events_ms, keeper=keeper, friends=friends)
+    settings = RuntimeSettings(boards=tuple(boards), keep_events_ms=keep_events_ms, keeper=keeper, friends=friends, mirror=mirror)
     return Leaderboards(connect, clock, settings)

@@ -11,7 +11,24 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from keepscore.cli.options import Config, Json, PlayerArgument, Url, cell, err, new_table, out, print_json, reach
+from keepscore.cli.options import (
+    BoardName,
+    Config,
+    Json,
+    PlayerArgument,
+    RankOption,
+    Segment,
+    Url,
+    WindowId,
+    WindowOption,
+    cell,
+    err,
+    new_table,
+    out,
+    print_json,
+    reach,
+)
+from keepscore.cli.rankings import print_standings
 from keepscore.domain.nouns import counted
 from keepscore.domain.profiles import PROFILE_FIELDS
 from keepscore.domain.results.players import Profile, ProfileBatch
@@ -19,7 +36,7 @@ from keepscore.errors import ConfigError
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Show and set players' profiles.", no_args_is_help=True)
+app = typer.Typer(help="Show and set players' profiles, and search players.", no_args_is_help=True)
 
 #: Profiles that are sent at a time, and bad lines that are printed.
 CHUNK_PROFILES, MAX_BAD_LINES = 5000, 100
@@ -102,6 +119,52 @@ def import_(
         out.print(f"{counted(answer.accepted, 'profile')} imported, {len(answer.rejected)} rejected.")
     if answer.rejected:
         raise typer.Exit(1)
+
+
+@app.command()
+def search(
+    board: BoardName,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The letters that names begin with.")],
+    limit: Annotated[int, typer.Option(metavar="N", help="Number of players to show.")] = 20,
+    window: WindowOption = None,
+    window_id: WindowId = None,
+    segment: Segment = None,
+    rank: RankOption = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Search the players of a ranking whose names begin with some letters."""
+    with reach(url, config) as boards:
+        found = boards.players.search(board, name, limit=limit, window=window, window_id=window_id, segment=segment, rank=rank)
+    if json:
+        return print_json(found)
+    print_standings(found.standings)
+    return out.print(counted(len(found.standings), "player") + (": there may be more, give more letters" if found.more else ""))
+
+
+@app.command()
+def segments(
+    board: BoardName,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Only those of this segment, such as country.")] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="How many to show.")] = 100,
+    offset: Annotated[int, typer.Option(metavar="N", help="How many to skip.")] = 0,
+    window: WindowOption = None,
+    window_id: WindowId = None,
+    url: Url = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """List the segments of a board with their numbers of players."""
+    with reach(url, config) as boards:
+        found = boards.players.segments(board, name=name, window=window, window_id=window_id, limit=limit, offset=offset)
+    if json:
+        return print_json(found)
+    table = new_table("segment", "players")
+    for one in found.segments:
+        table.add_row(*map(cell, (one.segment, one.total_players)))
+    out.print(table)
+    return out.print(f"{len(found.segments)} of {found.total}")
 
 
 def _attribute(text: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from keepscore.access.environments import engine_url_for, ledger_url_for
 from keepscore.config.table import SETTINGS, Setting, checked
 from keepscore.domain.boards import Board, board_from_dict
 from keepscore.domain.caps import Caps, LiveCaps
+from keepscore.domain.mirrors import MirrorKeys
 from keepscore.domain.outside_channels import OFF, OutsideChannels
 from keepscore.domain.webhooks import WebhookTarget, webhook_target
 from keepscore.errors import ConfigError, InvalidBoard
@@ -59,6 +60,8 @@ class Settings(NamedTuple):
     keep_events: str
     keep_keys: str
     friends: str
+    #: Keys in Redis that other services read.
+    mirror: MirrorKeys
     #: Rates by subject, and units by cost.
     rates: dict[str, str]
     units: dict[str, int]
@@ -118,6 +121,7 @@ def load_settings(
         keep_events=values["ledger.keep_events"],
         keep_keys=values["ledger.keep_keys"],
         friends=values["players.friends"],
+        mirror=MirrorKeys(values["players.key"], values["players.friends_key"]),
         rates={subject: values[f"limits.{subject}"] for subject in ("key", "player", "address", "board")},
         units={cost: values[f"limits.{cost}"] for cost in ("light", "normal", "heavy")},
         caps=Caps(**{name: values[f"limits.{name}"] for name in Caps._fields}),

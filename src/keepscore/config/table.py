@@ -11,6 +11,7 @@ from keepscore.access.rates import rate_of
 from keepscore.domain.caps import DEFAULT_CAPS, DEFAULT_LIVE_CAPS
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.friends import FRIEND_MODES, MAX_FRIENDS
+from keepscore.domain.mirrors import FRIENDS_FIELDS, PLAYER_FIELDS, check_mirror_key
 from keepscore.domain.outside_channels import OFF, is_channel_template
 from keepscore.errors import ConfigError
 
@@ -152,6 +153,18 @@ SETTINGS: dict[str, Setting] = {
     "players.friends": Setting(
         str, "one-way", "whether a friendship is on the list of one player, or mutual: on the lists of both", "one-way or mutual"
     ),
+    "players.key": Setting(
+        str,
+        "",
+        "the key of a hash in Redis with what is known about a player, for other services",
+        "a template such as 'player:{player_id}'",
+    ),
+    "players.friends_key": Setting(
+        str,
+        "",
+        "the key of a sorted set in Redis with a player's friends, for other services",
+        "a template such as 'leaderboard:friends:{player_id}'",
+    ),
     "limits.key": Setting(str, "100000/1s", "how many units the requests of one API key may cost", RATE),
     "limits.player": Setting(str, "6000/1m", "how many units the requests with one player's tokens may cost", RATE),
     "limits.address": Setting(str, "60000/1m", "how many units the requests from one address without an API key may cost", RATE),
@@ -200,6 +213,8 @@ DURATIONS = {
     "ledger.keep_keys": (60_000, 3650 * DAY),
     "ledger.keep_events": (31 * DAY, 3650 * DAY),
 }
+#: Settings that are templates of keys: what they may hold.
+TEMPLATES = {"players.key": PLAYER_FIELDS, "players.friends_key": FRIENDS_FIELDS}
 #: Settings that are lists: what each part is.
 PARTS = {
     "server.allowed_hosts": re.compile(r"\*|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*"),
@@ -227,12 +242,22 @@ def checked(name: str, value: Any, where: str) -> Any:
         right = right and (_is_duration(value, *DURATIONS[name]) or (name == "ledger.keep_events" and value == "forever"))
     elif name.endswith("_channel"):
         right = right and is_channel_template(value, "updates" if name == "live.updates_channel" else "resets")
+    elif name in TEMPLATES:
+        right = right and (not value or _is_template(TEMPLATES[name], value))
     elif setting.kind is str:
         right = right and bool(value)
     if not right:
         value = "…" if name == "webhooks.secret" else value
         raise ConfigError(f"{where}: {name} = {value!r} cannot be used; allowed: {setting.allowed}. It is {setting.meaning}")
     return value
+
+
+def _is_template(fields: tuple[str, ...], text: str) -> bool:
+    try:
+        check_mirror_key(fields, text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_rate(text: str) -> bool:

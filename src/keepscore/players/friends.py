@@ -8,9 +8,11 @@ from keepscore.caches import ENTRY_BYTES, ByteCache
 from keepscore.domain.friends import FriendChange, FriendRules, check_friends
 from keepscore.domain.results.friends import FriendList, FriendsBoard
 from keepscore.domain.values import check_player
+from keepscore.players.mirror import Mirror
 from keepscore.projection.stores import Stores
 from keepscore.reading.among import Among, Circle
 from keepscore.reading.reader import Reader
+from keepscore.reading.view import View
 
 __all__ = ["FriendLists", "Friends"]
 
@@ -57,8 +59,9 @@ class FriendLists:
 class Friends:
     """Lists of friends, and rankings among friends."""
 
-    def __init__(self, lists: FriendLists, reader: Reader, among: Among) -> None:
+    def __init__(self, lists: FriendLists, reader: Reader, among: Among, mirror: Mirror) -> None:
         self._lists = lists
+        self._mirror = mirror
         self._reader = reader
         self._among = among
 
@@ -103,4 +106,16 @@ class Friends:
         view = self._reader.view(board, window, window_id, segment, rank)
         check_player(player_id)
         friends = await self._lists.of(player_id) if friend_ids is None else self._checked(player_id, friend_ids)
-        return await self._among.ranking(view, Circle(player_id, friends), limit)
+        if friend_ids is not None or (window, window_id, segment) != (None, None, None):
+            return await self._among.ranking(view, Circle(player_id, friends), limit)
+        return await self._mirrored(board, view, Circle(player_id, friends), limit)
+
+    async def _mirrored(self, board: str, view: View, circle: Circle, limit: int | None) -> FriendsBoard:
+        """Return a ranking among friends; where other services read it, all of it is written for them."""
+        if not self._mirror.has_friends(board):
+            return await self._among.ranking(view, circle, limit)
+        # A limit that cannot be used is refused first.
+        found = await self._among.ranking(view, circle, limit)
+        whole = found if limit is None else await self._among.ranking(view, circle, None)
+        await self._mirror.show_friends(board, circle.player or "", whole)
+        return found

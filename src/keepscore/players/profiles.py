@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from keepscore.storage.ledgers.claims import Claim, Effect
 from keepscore.storage.ledgers.players import PlayerRecord
 from keepscore.writing.idempotency import Claims, Keep, claim_on
 
-__all__ = ["MAX_PROFILES", "Players"]
+__all__ = ["MAX_PROFILES", "Players", "ProfileChanges"]
 
 A = TypeVar("A", Profile, DeletedProfile, ProfileBatch)
 
@@ -28,18 +28,26 @@ A = TypeVar("A", Profile, DeletedProfile, ProfileBatch)
 MAX_PROFILES = 10_000
 
 
+class ProfileChanges(NamedTuple):
+    """What happens where profiles have changed."""
+
+    #: Moves players to the slices that their profiles say.
+    move: Callable[[Iterable[str]], Awaitable[None]]
+    #: Shows profiles to other services.
+    show: Callable[[Mapping[str, Card]], None]
+
+
 class Players:
     """Players as people: their profiles."""
 
-    def __init__(self, stores: Stores, claims: Claims, reader: Reader, moves: Callable[[Iterable[str]], Awaitable[None]]) -> None:
+    def __init__(self, stores: Stores, claims: Claims, reader: Reader, changed: ProfileChanges) -> None:
         self._ledger = stores.ledger
         self._clock = stores.clock
         self._claims = claims
         self._reader = reader
         self._cards = reader.cards
         self._people = BoardPeople(stores, reader)
-        #: Moves players to the slices that their profiles say.
-        self._moves = moves
+        self._changed = changed
 
     async def profile(self, player_id: str) -> Profile:
         """Return what is known about a player besides scores."""
@@ -170,7 +178,8 @@ class Players:
     async def _show(self, cards: Mapping[str, Card]) -> None:
         """Show what is recorded, and count it in the slices that come from profiles."""
         self._cards.put(cards)
-        await self._moves(cards)
+        self._changed.show(cards)
+        await self._changed.move(cards)
 
     async def _once(self, claim: Claim | None, kind: type[A], work: Callable[[Keep], Awaitable[A]]) -> A:
         answer = await self._claims.once(claim, kind, work)

@@ -79,6 +79,10 @@ def test_the_client_and_the_commands_manage_profiles(service: Service, tmp_path:
     assert shown == {"player_id": "kim", "name": "Kim", "country": "BR", "attributes": {"clan": "owls", "a": "b"}}
     assert "owls" in run("players", "show", "kim", *reach, cwd=tmp_path).stdout
     assert run("players", "set", "kim", *reach, cwd=tmp_path).returncode == 2
+    service.client.post("/v1/boards/global/scores", json={"player_id": "kim", "score": 3})
+    found = run("players", "search", "global", "ki", *reach, cwd=tmp_path)
+    assert ("Kim" in found.stdout, "1 player" in found.stdout) == (True, True)
+    assert "0 of 0" in run("players", "segments", "global", *reach, cwd=tmp_path).stdout
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from keepscore.storage.engines.capabilities import (
     Complete,
     InstantSupport,
     LockSupport,
+    MirrorSupport,
     PositionSupport,
     PruneSupport,
     SpoolSupport,
@@ -32,6 +33,7 @@ __all__ = [
     "LockSupport",
     "Look",
     "Memory",
+    "MirrorSupport",
     "Outcome",
     "Page",
     "PositionSupport",
@@ -54,6 +56,8 @@ class RankingEngine(Rankings, States, Applying, Loading, Restating, Bookkeeping)
     spool: SpoolSupport | None = None
     #: Knows what changed since the last checkpoint. Whoever shares an engine makes checkpoints from the ledger.
     checkpoints: CheckpointSupport | None = None
+    #: Writes keys that other services read.
+    mirror: MirrorSupport | None = None
     #: Reads without waiting.
     instant: InstantSupport | None = None
     #: Keeps only the first rows of a ranking.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from keepscore.domain.ordering import Place
 from keepscore.domain.positions import Position
@@ -129,6 +129,18 @@ class CheckpointSupport(ABC):
     @abstractmethod
     async def touch(self, board_id: int) -> None:
         """Count every state of a board as changed. O(N)."""
+
+
+class MirrorSupport(ABC):
+    """Writes keys that other services read."""
+
+    @abstractmethod
+    async def put_hash(self, key: str, fields: Mapping[str, str | None]) -> None:
+        """Set fields of a hash; those that are None are removed, others stay."""
+
+    @abstractmethod
+    async def put_ranking(self, key: str, rows: Sequence[tuple[str, str]], ttl_ms: int) -> None:
+        """Replace a sorted set by members with scores, and keep it for some time. O(rows)."""
 
 
 class InstantSupport(ABC):

@@ -97,6 +97,7 @@ SCRIPTS = {
         "index",
         "count",
         "release",
+        "mirror",
         "unspool",
         "prune",
         "pruned",

@@ -38,6 +38,7 @@ from keepscore.storage.engines.redis.client import RedisClient, ScriptCall
 from keepscore.storage.engines.redis.layouts import check_tag, companions, fingerprint, layout_of, layouts_of
 from keepscore.storage.engines.redis.live_windows import live_at, live_from
 from keepscore.storage.engines.redis.locks import RedisLocks
+from keepscore.storage.engines.redis.mirror import RedisMirror
 from keepscore.storage.engines.redis.positions import RedisPositions
 from keepscore.storage.engines.redis.pruning import RedisPruning
 from keepscore.storage.engines.redis.questions import Questions
@@ -74,7 +75,7 @@ class RedisEngine(RedisReads):
         self._shadows = Shadows(self._client, self._boards, self.positions)
         self._questions = Questions(self.all_ranks)
         self.spool = RedisSpool(self._client, self._boards)
-        self.locks = RedisLocks(self._client, self._boards)
+        self.locks, self.mirror = RedisLocks(self._client, self._boards), RedisMirror(self._client)
         self._rotation = Rotation(self._client, self._boards, self.positions, clock)
         self.pruning = RedisPruning(self._client, self._boards, self, self._rotation)
 
