@@ -24,6 +24,12 @@ GAMES = [
     ("tom", "US", 500, "2025-02-22T10:00:00Z"),
     ("rui", "BR", 950, "2025-02-22T21:00:00Z"),
 ]
+#: What lists show of them.
+PROFILES = [
+    {"player_id": "ana", "name": "Ana", "country": "BR"},
+    {"player_id": "rui", "name": "Rui", "country": "BR"},
+    {"player_id": "tom", "name": "Tom", "country": "US"},
+]
 #: Who played whom, and how it ended for the first: 1 is a win, 0.5 a draw, 0 a loss.
 DUELS = [("ana", "tom", 1), ("rui", "ana", 0.5), ("tom", "rui", 0)]
 RANKINGS = {
@@ -38,20 +44,28 @@ RANKINGS = {
 def call(path: str, body: object = None, **headers: str) -> dict:
     """Send a request and return its answer."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{URL}/v1/boards/{path}", data, {"Content-Type": "application/json", **headers})
+    request = urllib.request.Request(f"{URL}/v1/{path}", data, {"Content-Type": "application/json", **headers})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)
+
+
+def name_of(standing: dict) -> str:
+    """Return the name of a player, or the id of one who has none."""
+    return standing["name"] or standing["player_id"]
 
 
 def main() -> None:
     """Send the games, the past included, and print each ranking with its key in Redis."""
     games = [{"player_id": who, "score": score, "at": at, "segments": {"country": country}} for who, country, score, at in GAMES]
-    sent = call("daily_frame/scores/batch?backfill=true", {"scores": games}, **{"Idempotency-Key": "daily_frame"})
+    call("players/batch", {"players": PROFILES})
+    sent = call("boards/daily_frame/scores/batch?backfill=true", {"scores": games}, **{"Idempotency-Key": "daily_frame"})
     print(f"{sent['accepted']} games {'had been sent before' if sent.get('replayed') else 'sent'}")
-    for n, (a, b, result) in enumerate(DUELS):
-        call("duels/matches", {"a": a, "b": b, "result": result, "match_id": f"duel-{n}"})
+    duels = [{"a": a, "b": b, "result": result, "match_id": f"duel-{n}"} for n, (a, b, result) in enumerate(DUELS)]
+    call("boards/duels/matches/batch", {"matches": duels})
     for key, path in RANKINGS.items():
-        print(f"{key:<39}" + "   ".join(f"{one['rank']}. {one['player_id']} {one['score']:>4}" for one in call(path)["standings"]))
+        print(f"{key:<39}" + "   ".join(f"{one['rank']}. {name_of(one)} {one['score']:>4}" for one in call(f"boards/{path}")["standings"]))
+    versus = call("boards/duels/players/ana/matches/tom")
+    print(f"{'Ana against Tom':<39}{versus['wins']} won, {versus['draws']} drawn, {versus['losses']} lost")
     with urllib.request.urlopen(f"{URL}/leaderboard/friends?userIds=ana,tom,zoe&mode=daily_frame&date=2025-02-22", timeout=30) as answer:
         print(f"{'friends of 2025-02-22':<39}" + "   ".join(f"{one['userId']} {one['score']}" for one in json.load(answer)))
 

@@ -355,6 +355,9 @@ def test_a_puzzle_that_is_played_once_a_day(tmp_path: Path) -> None:
         printed = here.play()
         assert printed.splitlines()[0] == "6 games sent"
         assert all(key in printed for key in (day, f"{day}:country:BR", week, xp))
+        # Lists show names, where players have some.
+        assert "1. Ana  850   2. Rui  640   3. lia  640   4. Tom  500" in printed
+        assert "1 won, 0 drawn, 0 lost" in printed
         assert here.ranking(day) == [("ana", 850), ("rui", 640), ("lia", 640), ("tom", 500)]
         assert here.ranking(f"{day}:country:BR") == [("ana", 850), ("rui", 640), ("lia", 640)]
         assert here.ranking(f"{day}:country:US") == [("tom", 500)]
