@@ -14,8 +14,7 @@ import urllib.request
 
 URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
 
-#: Player, country, score, time: the games of two days. The 22nd was a Saturday of week 8. The last is a second game of the day, for the
-#: fun and the experience: 640 stays what counts of the day and the week.
+#: Player, country, score, time: the games of two days, the 22nd in week 8. The last is a second game: 640 stays what counts.
 GAMES = [
     ("ana", "BR", 700, "2025-02-21T18:00:00Z"),
     ("tom", "US", 900, "2025-02-21T19:00:00Z"),
@@ -25,11 +24,7 @@ GAMES = [
     ("rui", "BR", 950, "2025-02-22T21:00:00Z"),
 ]
 #: What lists show of them.
-PROFILES = [
-    {"player_id": "ana", "name": "Ana", "country": "BR"},
-    {"player_id": "rui", "name": "Rui", "country": "BR"},
-    {"player_id": "tom", "name": "Tom", "country": "US"},
-]
+PROFILES = [{"player_id": who, "name": who.title(), "country": country} for who, country in (("ana", "BR"), ("rui", "BR"), ("tom", "US"))]
 #: Who played whom, and how it ended for the first: 1 is a win, 0.5 a draw, 0 a loss.
 DUELS = [("ana", "tom", 1), ("rui", "ana", 0.5), ("tom", "rui", 0)]
 RANKINGS = {
@@ -49,11 +44,6 @@ def call(path: str, body: object = None, **headers: str) -> dict:
         return json.load(answer)
 
 
-def name_of(standing: dict) -> str:
-    """Return the name of a player, or the id of one who has none."""
-    return standing["name"] or standing["player_id"]
-
-
 def main() -> None:
     """Send the games, the past included, and print each ranking with its key in Redis."""
     games = [{"player_id": who, "score": score, "at": at, "segments": {"country": country}} for who, country, score, at in GAMES]
@@ -63,7 +53,12 @@ def main() -> None:
     duels = [{"a": a, "b": b, "result": result, "match_id": f"duel-{n}"} for n, (a, b, result) in enumerate(DUELS)]
     call("boards/duels/matches/batch", {"matches": duels})
     for key, path in RANKINGS.items():
-        print(f"{key:<39}" + "   ".join(f"{one['rank']}. {name_of(one)} {one['score']:>4}" for one in call(f"boards/{path}")["standings"]))
+        print(
+            f"{key:<39}"
+            + "   ".join(
+                f"{one['rank']}. {one['name'] or one['player_id']} {one['score']:>4}" for one in call(f"boards/{path}")["standings"]
+            )
+        )
     versus = call("boards/duels/players/ana/matches/tom")
     print(f"{'Ana against Tom':<39}{versus['wins']} won, {versus['draws']} drawn, {versus['losses']} lost")
     with urllib.request.urlopen(f"{URL}/leaderboard/friends?userIds=ana,tom,zoe&mode=daily_frame&date=2025-02-22", timeout=30) as answer:

@@ -292,7 +292,12 @@ def test_a_platform_with_regions_and_its_own_routes(tmp_path: Path) -> None:
 
         lasting = {"leaderboard:global", "leaderboard:region:us-east", "leaderboard:region:eu-west"}
         days = {f"{key}{region}" for key in (day, today) for region in ("", ":region:us-east", ":region:eu-west")}
-        assert here.keys() == lasting | days
+        friends = "leaderboard:friends:777"
+        assert here.ranking(friends) == [("511", 2150), ("508", 1850), ("777", 1800), ("503", 1350)]
+        assert 0 < here.redis.ttl(friends) <= 3600
+        assert here.redis.hget("player:99999", "username") == b"ProGamer"
+        known = here.keys()
+        assert {key for key in known if not key.startswith("player:")} == lasting | days | {friends}
         here.check_kept(None, *lasting)
         here.check_kept(7 * DAY, *days)
         here.check_ledger()

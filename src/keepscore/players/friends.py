@@ -106,7 +106,8 @@ class Friends:
         view = self._reader.view(board, window, window_id, segment, rank)
         check_player(player_id)
         friends = await self._lists.of(player_id) if friend_ids is None else self._checked(player_id, friend_ids)
-        if friend_ids is not None or (window, window_id, segment) != (None, None, None):
+        is_first = (window_id, segment) == (None, None) and view.ranking.window == view.live.board.first_window
+        if friend_ids is not None or not is_first:
             return await self._among.ranking(view, Circle(player_id, friends), limit)
         return await self._mirrored(board, view, Circle(player_id, friends), limit)
 

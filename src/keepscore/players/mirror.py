@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from itertools import islice
 
 from keepscore.domain.durations import time_of
 from keepscore.domain.mirrors import FRIENDS_TTL_MS, MirrorKeys, hash_of
@@ -72,11 +74,8 @@ class Mirror:
 
     async def _write(self, store: MirrorSupport) -> None:
         while self._waiting:
-            some = [(player, self._waiting.pop(player)) for player in list(self._waiting)[:TOGETHER]]
-            await asyncio.gather(*(self._write_one(store, player, fields) for player, fields in some))
-
-    async def _write_one(self, store: MirrorSupport, player: str, fields: Mapping[str, str | None]) -> None:
-        await _tried(lambda: store.put_hash(self._keys.of_player(player), fields))
+            some = {self._keys.of_player(player): self._waiting.pop(player) for player in list(islice(self._waiting, TOGETHER))}
+            await _tried(partial(store.put_hashes, some))
 
     async def settle(self) -> None:
         """Wait until all that was shown is written, or could not be."""

@@ -14,6 +14,7 @@ __all__ = [
     "Complete",
     "InstantSupport",
     "LockSupport",
+    "MirrorSupport",
     "PositionSupport",
     "PruneSupport",
     "SpoolSupport",
@@ -135,8 +136,8 @@ class MirrorSupport(ABC):
     """Writes keys that other services read."""
 
     @abstractmethod
-    async def put_hash(self, key: str, fields: Mapping[str, str | None]) -> None:
-        """Set fields of a hash; those that are None are removed, others stay."""
+    async def put_hashes(self, hashes: Mapping[str, Mapping[str, str | None]]) -> None:
+        """Set fields of hashes, by their keys; those that are None are removed, others stay. All are tried. O(fields)."""
 
     @abstractmethod
     async def put_ranking(self, key: str, rows: Sequence[tuple[str, str]], ttl_ms: int) -> None:

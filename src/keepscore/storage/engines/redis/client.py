@@ -183,6 +183,10 @@ class RedisClient:
         (answer,) = await self._primary.ask([args], seconds)
         return _told(answer)
 
+    async def commands(self, commands: Sequence[Command]) -> list[Any]:
+        """Run commands on the primary, in one round trip. What one was refused for is its answer."""
+        return await self._primary.ask(list(commands))
+
     def server_of(self, key: str) -> str:
         """Return a name of the server that has a key: each start has another one, and each time as a primary. Empty: none was found yet."""
         return (self._primary if isinstance(self._primary, Node) else self._primary.owner(key)).server

@@ -18,13 +18,16 @@ class RedisMirror(MirrorSupport):
     def __init__(self, client: RedisClient) -> None:
         self._client = client
 
-    async def put_hash(self, key: str, fields: Mapping[str, str | None]) -> None:
-        known = [text for name, value in fields.items() if value is not None for text in (name, value)]
-        gone = [name for name, value in fields.items() if value is None]
-        if known:
-            await self._client.command("HSET", key, *known)
-        if gone:
-            await self._client.command("HDEL", key, *gone)
+    async def put_hashes(self, hashes: Mapping[str, Mapping[str, str | None]]) -> None:
+        commands: list[tuple[str, ...]] = []
+        for key, fields in hashes.items():
+            known = [text for name, value in fields.items() if value is not None for text in (name, value)]
+            gone = [name for name, value in fields.items() if value is None]
+            commands += [("HSET", key, *known)] if known else []
+            commands += [("HDEL", key, *gone)] if gone else []
+        for answer in await self._client.commands(commands):
+            if isinstance(answer, Exception):
+                raise answer
 
     async def put_ranking(self, key: str, rows: Sequence[tuple[str, str]], ttl_ms: int) -> None:
         await self._client.run(ScriptCall("mirror", [key], msgspec.msgpack.encode([ttl_ms, rows])))
