@@ -206,12 +206,12 @@ class Runtime:
 
     async def start(self) -> None:
         """Load all boards, and start to take submissions and to run the keeper."""
+        await self.catalog.restrictions.refresh(self.ledger, self.clock(), at_once=True)
         await self.definitions.load()
         if not self.definitions.unloaded:
             await self.spool.drain()
         await self.cards.learn()
         self.reader.versions.begin()
-        await self.catalog.restrictions.refresh(self.ledger, self.clock(), at_once=True)
         self.writer.start()
         if self.settings.keeper == "automatic":
             self.keeper.start()

@@ -28,9 +28,11 @@ def behind(world: World) -> bool:
 
 
 def _is_judging(world: World) -> bool:
-    """Whether a void was cut short, and is not finished yet."""
-    notes = world.database.execute("SELECT value FROM ledger WHERE name LIKE 'void:%'").fetchall()
-    return any(b'"applying"' in note or b'"undoing"' in note for (note,) in notes)
+    """Whether a decision was cut short, and is not finished yet."""
+    notes = world.database.execute("SELECT value FROM ledger WHERE name LIKE 'void:%' OR name LIKE 'restriction:%'").fetchall()
+    if any(word in note for (note,) in notes for word in (b'"applying"', b'"undoing"', b'"lifting"')):
+        return True
+    return world.database.execute("SELECT count(*) FROM queue WHERE state IN ('approving', 'rejecting')").fetchone() != (0,)
 
 
 def _ahead(world: World) -> bool:
@@ -57,7 +59,8 @@ async def objections(world: World, process: Process, requests: list[Request]) ->
 
 def _ledger(world: World, requests: list[Request]) -> list[str]:
     """I1, I2, I6: what was acknowledged is there once, what was refused is not, all else is there at most once."""
-    sql = "SELECT b.name, e.game_id FROM events e JOIN boards b ON b.id = e.board AND b.version = 1 WHERE kind NOT IN ('void', 'restore')"
+    verdicts = "'void', 'restore', 'hide', 'show'"
+    sql = f"SELECT b.name, e.game_id FROM events e JOIN boards b ON b.id = e.board AND b.version = 1 WHERE kind NOT IN ({verdicts})"
     rows = world.database.execute(sql).fetchall()
     counts = Counter(rows)
     found = []
@@ -116,7 +119,10 @@ async def _oracle(world: World, process: Process, live: LiveBoard) -> list[str]:
     ledger = process.lb.runtime.ledger
     chunks = await process.do(lambda: _all(ledger.events.read(live.id, {})))
     events: list[Event] = [event for chunk in chunks for event in chunk]
-    expected = oracle.fold(live, events)
+    known = process.lb.runtime.catalog.restrictions
+    await process.do(lambda: known.refresh(ledger, world.clock(), at_once=True))
+    unranked = known.players_now(live.name, world.clock())
+    expected = oracle.fold(live, [event for event in oracle.counting(events) if event.player not in unranked])
     loaded = EmbeddedEngine()
     await process.do(lambda: load_engine(ledger, loaded, live))
     await loaded.promote(live.id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from datetime import UTC, datetime
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -14,7 +13,7 @@ from keepscore.domain.results.standings import Receipt
 from keepscore.errors import KeepscoreError, OutcomeUnknown, Unavailable
 from tests.simulation.world import ConnectionLost, Process, World
 
-__all__ = ["Client", "Request", "moderate"]
+__all__ = ["Client", "Request"]
 
 
 #: How often something is sent that has to be taken.
@@ -133,7 +132,7 @@ class Request:
                 self.objections.append("acknowledged before it was recorded")
             # A replay tells where the player stands in the windows of now, which may be nowhere.
             unranked = any(window.rank is None for window in answer.windows.values())
-            if unranked != (answer.pending is True) and answer.replayed is not True:
+            if unranked != (answer.pending is True) and answer.replayed is not True and not world.is_moderated:
                 self.objections.append(f"rank {answer.rank}, pending {answer.pending}")
             if self.receipts and answer.replayed is not True and not self.may_be_lost(world):
                 self.objections.append("acknowledged twice, and not as a replay")
@@ -147,34 +146,6 @@ def _told(answer: Receipt | Exception) -> str:
         spooled = " (spooled)" if answer.spooled is True else ""
         return f"score {answer.score} rank {'pending' if answer.pending is True else answer.rank}{replayed}{spooled}"
     return f"{type(answer).__name__} {answer}"
-
-
-async def moderate(world: World, dice: Random) -> None:
-    """Void events of players and games, and undo that, through any process."""
-    pace = dice.choice((0.02, 0.1, 0.5))
-    while True:
-        await asyncio.sleep(dice.random() * pace)
-        names = [name for (name,) in world.database.execute("SELECT name FROM ledger WHERE name LIKE 'void:%' ORDER BY name")]
-        living = world.living()
-        if not living:
-            continue
-        process, board = dice.choice(living), dice.choice(world.boards)
-        moderation = process.lb.moderation
-        if names and dice.random() < 0.4:
-            void_id = dice.choice(names).removeprefix("void:")
-            what, call = f"undo {void_id}", partial(moderation.undo, void_id, "no bot")
-        else:
-            fields = dice.choice(
-                ({"player_id": dice.choice(("ann", "bob", "cem"))}, {"game_id": f"{dice.choice('abc')}{dice.randrange(9)}"})
-            )
-            key = f"v{dice.randrange(3)}" if dice.random() < 0.3 else None
-            what, call = f"void {fields} on {board.name}", partial(moderation.void, board.name, "a bot", idempotency_key=key, **fields)
-        world.note(f"{process} ← {what}")
-        try:
-            answer = await process.do(call)
-        except (KeepscoreError, ConnectionLost) as exc:
-            answer = exc
-        world.note(f"{process} answers {what}: {answer}")
 
 
 class Client:

@@ -11,10 +11,11 @@ from unittest.mock import patch
 
 from keepscore.writing.writer import WORTHWHILE_SUBMISSIONS
 from tests.simulation.checker import behind, objections
-from tests.simulation.clients import Client, Request, moderate
+from tests.simulation.clients import Client, Request
 from tests.simulation.engine import SimulatedEngine
 from tests.simulation.ledger import SimulatedLedger
 from tests.simulation.loop import Stuck
+from tests.simulation.moderators import moderate
 from tests.simulation.world import OFF_MS, Process, World
 
 __all__ = ["Verdict", "run_schedule"]
@@ -48,7 +49,7 @@ def run_schedule(
     log = logging.getLogger("keepscore")
     level = log.level
     log.setLevel(logging.CRITICAL)
-    world = World(seed, engine, ledger, tracing)
+    world = World(seed, engine, ledger, tracing, is_moderated=judging)
     # What there is stays until the end; to look through it for garbage meanwhile takes a third of the time.
     gc.disable()
     try:
@@ -84,7 +85,6 @@ async def _schedule(world: World, restoring: Random | None, judging: Random | No
     if restoring is not None:
         around.append(world.loop.create_task(_restore(world, restoring)))
     if judging is not None:
-        world.is_moderated = True
         around.append(world.loop.create_task(moderate(world, judging)))
     await asyncio.gather(*[client.run(world.dice.choice((3, 6, 12))) for client in clients])
     for task in around:

@@ -32,7 +32,7 @@ def test_an_older_ledger_comes_back(block):
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_a_moderator_voids_events_and_undoes_that(block):
+def test_a_moderator_decides_and_takes_it_back(block):
     for seed in range(block * SIZE + 1, (block + 1) * SIZE + 1):
         verdict = run_schedule(seed, judging=True)
         if verdict.objections:

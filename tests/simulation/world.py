@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
+import msgspec
+
 from keepscore import Board
 from keepscore.errors import KeepscoreError
 from tests.simulation.engine import EngineServer, SimulatedEngine
@@ -26,6 +28,10 @@ OFF_MS = (0, 0, 50, -50, 1200, -1200)
 START = 1_794_787_198_500
 
 
+#: Rules of boards that are moderated.
+RULES = {"max_score": 40, "min_score": -1000, "on_break": "quarantine"}
+
+
 class ConnectionLost(Exception):
     """The service went away before it answered."""
 
@@ -33,7 +39,9 @@ class ConnectionLost(Exception):
 class World:
     """Everything that a schedule needs. All chance comes from its dice."""
 
-    def __init__(self, seed: int, engine: type[SimulatedEngine], ledger: type[SimulatedLedger], tracing: bool) -> None:
+    def __init__(
+        self, seed: int, engine: type[SimulatedEngine], ledger: type[SimulatedLedger], tracing: bool, is_moderated: bool = False
+    ) -> None:
         self.dice = Random(seed)
         self.tracing = tracing
         self.trace: list[str] = []
@@ -46,8 +54,11 @@ class World:
         self.crashes = 0
         #: How often an older ledger has come back, and when it did so last.
         self.restores = 0
-        #: Whether a moderator may void what was acknowledged.
-        self.is_moderated = False
+        #: Whether a moderator decides about what was acknowledged.
+        self.is_moderated = is_moderated
+        if is_moderated and seed % 2:
+            # What is above waits for the moderator.
+            self.boards = [msgspec.structs.replace(board, rules=RULES) for board in self.boards]
         self.restored = float("-inf")
         #: The games that were recorded under each board, writer and number, whatever became of them.
         self.identities: dict[tuple[int, int, int], set[str | None]] = {}

@@ -45,7 +45,7 @@ def counting(events):
     """The events of a board that count: no voids, nor what a void names that was not taken back."""
     verdicts = [(e.kind, e.game_id, tuple(e.metadata["event"])) for e in events if e.kind in ("void", "restore")]
     void = {named for kind, decision, named in verdicts if kind == "void" and ("restore", decision, named) not in verdicts}
-    return [e for e in events if e.kind not in ("void", "restore") and (e.writer, e.n) not in void]
+    return [e for e in events if e.kind not in ("void", "restore", "hide", "show") and (e.writer, e.n) not in void]
 
 
 def fold(live, events):

@@ -29,7 +29,7 @@ from keepscore.storage.engines.base import Ranking
 from keepscore.storage.feeds.base import Feed
 from keepscore.storage.ledgers.claims import SUBMISSION, Claim
 from keepscore.writing.groups import PendingRequest
-from keepscore.writing.scopes import verdict_on_player
+from keepscore.writing.scopes import Submission, verdicts_on_player
 
 __all__ = ["Restricting", "RestrictionRequest", "checked_request"]
 
@@ -157,7 +157,7 @@ class Restricting:
     async def _take_back(self, now: int) -> None:
         """Restate those whom a process has ranked before it knew. A call for each ranking of now."""
         for live in self._catalog:
-            players = self._known.players_on(live.name, now) if not live.board.is_rollup else []
+            players = self._known.players_now(live.name, now) if not live.board.is_rollup else []
             for ranking in live.position(now).wholes if players else ():
                 places = await self.parts.engine.places(ranking, players)
                 for player, place in zip(players, places, strict=True):
@@ -168,12 +168,14 @@ class Restricting:
         """Record a verdict on a player, and restate them in all rankings of a board, and in those of its roll-ups."""
         now = self._clock()
         kind: Literal["hide", "show"] = "hide" if one.state == "applying" else "show"
-        given = verdict_on_player(live, kind, one.restriction_id, one.player, now)
+        given = Submission(live, one.player, kind, 0, now, now, None, one.restriction_id, None, backfill=True, ranked=False)
+        past = await player_past(self._ledger, live, one.player)
+        verdicts = list(enumerate(verdicts_on_player(given, past.events, now)))
         name = f"{kind}:{one.restriction_id}:{now}"
         # With a claim, as only the ledger can take it.
         claim = Claim(SUBMISSION, str(live.id), name, hashlib.blake2b(name.encode(), digest_size=16).digest())
         writer = self.parts.writer
-        await writer.submit(PendingRequest([(0, given)], [], claim, False, True, writer.answer(), patient=False))
+        await writer.submit(PendingRequest(verdicts, [], claim, False, True, writer.answer(), patient=False))
         await self._restate_all(live, one.player)
         if live.board.is_partial:
             # How many players are not kept is counted, not looked up.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from keepscore.domain.ordered_fold import OrderedFold
 from keepscore.domain.scoring import Event, State, fold_for
-from keepscore.domain.verdicts import RESTATING, VERDICTS
+from keepscore.domain.verdicts import ON_PLAYERS, RESTATING, VERDICTS
 from keepscore.domain.windows import FOREVER_MS
 from keepscore.projection.live_boards import HOUR_MS, CalendarPosition, LiveBoard, RankingRoute
 from keepscore.projection.openings import expiry_in, names_in, pasts_of
@@ -63,6 +63,8 @@ class Folder:
         self.events = 0
         #: Players with verdicts, where those count: they are restated, and those who have nothing left are gone.
         self._judged: dict[str, set[Ranking]] = {}
+        #: Those with verdicts on themselves: they are restated in all of their rankings, of whatever time and slice.
+        self._judged_whole: set[str] = set()
         self.gone: dict[Ranking, set[str]] = {}
         #: When players last scored before the first of the events, where an opening tells.
         self.own: dict[tuple[Ranking, str], int] = {}
@@ -103,6 +105,8 @@ class Folder:
     def judge(self, verdict: Event) -> None:
         """See that something of a player's no longer counts, or counts again."""
         self._judged.setdefault(verdict.player, set()).update(self.live.rankings_of(verdict))
+        if verdict.kind in ON_PLAYERS:
+            self._judged_whole.add(verdict.player)
 
     def pass_over(self, event: Event) -> None:
         """See that an event came which is not folded here: rankings start over with it, and stay for it, as with others."""
@@ -204,6 +208,8 @@ class Folder:
         players = sorted(needs_restate)
         for some in (players[start : start + CHUNK_PLAYERS] for start in range(0, len(players), CHUNK_PLAYERS)):
             for player, past in (await pasts_of(ledger, self.live, some)).items():
+                if player in self._judged_whole:
+                    needs_restate[player].update(past.states, *map(self.live.rankings_of, past.events))
                 for ranking in needs_restate[player]:
                     since = self.began.get(ranking, 0)
                     # Of what is dropped, verdicts that stay are known, too.
@@ -229,7 +235,8 @@ class Folder:
         """Take out those who are not ranked now. O(rankings) for each of them."""
         catalog = self.live.catalog
         if catalog is not None:
-            await catalog.restrictions.refresh(ledger, catalog.clock())
-            for player in catalog.restrictions.players_on(self.live.name, catalog.clock()):
+            # Whoever has learned of a verdict on a player knows what was decided.
+            await catalog.restrictions.refresh(ledger, catalog.clock(), at_once=bool(self._judged_whole))
+            for player in catalog.restrictions.players_now(self.live.name, catalog.clock()):
                 for ranking in self.states:
                     self._take_out(ranking, player)

@@ -107,7 +107,9 @@ class LiveBoard:
         """Return whether a player is not ranked now, as far as this process knows."""
         catalog = self.catalog
         return (
-            catalog is not None and bool(catalog.restrictions) and catalog.restrictions.on(self.name, player, catalog.clock()) is not None
+            catalog is not None
+            and bool(catalog.restrictions)
+            and catalog.restrictions.on_now(self.name, player, catalog.clock()) is not None
         )
 
     @property

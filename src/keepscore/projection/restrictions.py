@@ -47,6 +47,14 @@ class Restrictions:
         own = self._by_player.get(player)
         return None if own is None else latest_in_force(own.values(), board, at)
 
+    def on_now(self, board: str, player: str, now: int) -> Restriction | None:
+        """Return the restriction that counts for a player on a board now: what is known was decided, whatever this host's clock says."""
+        own = self._by_player.get(player)
+        if own is None:
+            return None
+        moments = [moment for one in own.values() for moment in (one.since, one.lifted or 0, *one.lifted_on.values())]
+        return latest_in_force(own.values(), board, max(now, *moments))
+
     def merge_of(self, player: str, at: int) -> Restriction | None:
         """Return the merge of a player into another that is in force at a moment."""
         own = self._by_player.get(player)
@@ -55,6 +63,10 @@ class Restrictions:
     def players_on(self, board: str, at: int) -> list[str]:
         """Return the players who are not ranked on a board at a moment. O(restricted players)."""
         return [player for player in self._by_player if self.on(board, player, at) is not None]
+
+    def players_now(self, board: str, now: int) -> list[str]:
+        """Return the players who are not ranked on a board now. O(restricted players)."""
+        return [player for player in self._by_player if self.on_now(board, player, now) is not None]
 
     async def refresh(self, ledger: Ledger, now: int, at_once: bool = False) -> None:
         """Learn what other processes have decided, unless that was done just now."""

@@ -35,7 +35,7 @@ async def is_shadowed(ledger: Ledger, live: LiveBoard, player: str | None) -> bo
         await catalog.restrictions.refresh(ledger, now)
     if not catalog.restrictions:
         return False
-    found = [catalog.restrictions.on(board.name, player, now) for board in [live, *parts_of(live)]]
+    found = [catalog.restrictions.on_now(board.name, player, now) for board in [live, *parts_of(live)]]
     return any(one is not None and one.kind == "shadow" for one in found)
 
 

@@ -185,6 +185,8 @@ class Healing:
         if live.board.is_rollup:
             return await self.rollups.catch_up(live, applied, shadow)
         done = 0
+        # Events of those who are not ranked are not folded.
+        await self._catalog.restrictions.refresh(self._ledger, self._catalog.clock())
         async for events in events_of(self._ledger, live, applied):
             for writer, group in groupby(events, key=lambda event: event.writer):
                 mine = list(group)

@@ -7,7 +7,7 @@ brings, counts in one ranking, and is not sent on to linked boards.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -25,7 +25,7 @@ from keepscore.projection.live_boards import LiveBoard, RankingRoute
 from keepscore.storage.engines.base import Update
 from keepscore.storage.ledgers.claims import Claim
 
-__all__ = ["Submission", "as_recorded", "check_windows", "move", "route_on", "verdict", "verdict_on_player"]
+__all__ = ["Submission", "as_recorded", "check_windows", "move", "route_on", "verdict", "verdicts_on_player"]
 
 #: What stands in a submission until it is known where it counts.
 NO_ROUTE = RankingRoute((), (), (), 0)
@@ -143,10 +143,20 @@ def as_recorded(live: LiveBoard, event: Event, now: int) -> Submission:
     return found
 
 
-def verdict_on_player(live: LiveBoard, kind: Literal["hide", "show"], decision: str, player: str, now: int) -> Submission:
-    """Return the verdict of a decision on a player, which reaches the rankings of now."""
-    found = Submission(live, player, kind, 0, now, now, None, decision, None, backfill=True, ranked=False)
-    found.find_rankings(now)
+def verdicts_on_player(given: Submission, events: Iterable[Event], now: int) -> list[Submission]:
+    """Return the verdicts of a decision on a player: the first reaches the rankings of now, the others those in which events count.
+
+    So an engine that has lost some of its last changes, and gets the verdicts again, restates the player in all of them.
+    """
+    live = given.live
+    given.find_rankings(now)
+    found, reached = [given], set(given.route.rankings)
+    for event in events:
+        if event.kind not in RESTATING and not all(r in reached or live.is_retired(r) for r in live.rankings_of(event)):
+            one = replace(given, at=event.at, segments=event.segments, scope=event.scope)
+            one.find_rankings(now)
+            found.append(one)
+            reached.update(one.route.rankings)
     return found
 
 

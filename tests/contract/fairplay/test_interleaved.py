@@ -18,16 +18,26 @@ BOARDS = [
     Board("best", windows=["all_time", "daily"]),
     Board("sum", operator="sum", windows=["daily", "all_time"]),
     Board("last", operator="last", windows=["all_time", "daily"]),
+    # A score above 9 waits for a moderator.
+    Board("ruled", rules={"max_score": 9, "on_break": "quarantine"}),
+    Board("points", operator="sum"),
 ]
+#: Boards with one window, in which a correction counts.
+CORRECTED = [BOARDS[3], BOARDS[4]]
+#: The same without rules: what a moderator has approved counts.
+TWINS = [board if board.rules is None else Board(board.name) for board in BOARDS]
 PLAYERS = ["ada", "eve", "guest"]
 
-submits = st.tuples(st.just("submit"), st.sampled_from(BOARDS), st.sampled_from(PLAYERS), st.integers(1, 9))
+submits = st.tuples(st.just("submit"), st.sampled_from(BOARDS), st.sampled_from(PLAYERS), st.integers(1, 12))
 players = st.sampled_from(PLAYERS)
 decisions = st.one_of(
     st.tuples(st.sampled_from(["hide", "shadow", "restore"]), players),
     st.tuples(st.just("void"), st.sampled_from(BOARDS), players),
     st.tuples(st.just("undo"), st.integers(0, 3)),
     st.tuples(st.sampled_from(["merge", "split"])),
+    st.tuples(st.sampled_from(["approve", "reject"]), st.integers(0, 2)),
+    st.tuples(st.just("correct"), st.sampled_from(CORRECTED), players, st.integers(1, 9)),
+    st.tuples(st.just("erase"), players),
     st.tuples(st.just("wait"), st.sampled_from([MINUTE, 13 * HOUR])),
 )
 steps = st.lists(st.one_of(submits, submits, submits, decisions), min_size=10, max_size=30)
@@ -41,6 +51,24 @@ class Model:
         self.unranked = set()
         self.is_merged = False
         self.voids = []
+        #: What waits for a moderator.
+        self.queue = []
+
+    def add(self, now, board, player, amount):
+        """Note something that counts."""
+        self.sent.append({"now": now, "board": board, "player": player, "amount": amount, "void": set()})
+        return self.sent[-1]
+
+    def of(self, board, player):
+        """Return what counts of a player on a board."""
+        return [one for one in self.sent if (one["board"], one["player"]) == (board, player) and not one["void"]]
+
+    def rename(self, player, pseudonym):
+        """Let a player be called otherwise, who stays what they were."""
+        for one in self.sent:
+            one["player"] = pseudonym if one["player"] == player else one["player"]
+        if player in self.unranked:
+            self.unranked ^= {player, pseudonym}
 
     def counting(self):
         """Return what a twin gets: everything that counts, as whose it counts."""
@@ -54,40 +82,108 @@ class Model:
 
 async def send(lb, one):
     board = one["board"]
-    await (lb.increment if board.operator == "sum" else lb.submit)(board.name, one["player"], one["amount"])
+    return await (lb.increment if board.operator == "sum" else lb.submit)(board.name, one["player"], one["amount"])
 
 
-async def step(lb, clock, model, wanted):
-    clock.now += 1000
-    what, *given = wanted
-    if what == "submit" and not (given[1] == "guest" and model.is_merged):
-        model.sent.append({"now": clock.now, "board": given[0], "player": given[1], "amount": given[2], "void": set()})
-        await send(lb, model.sent[-1])
-    elif what in ("hide", "shadow") and not (given[0] == "guest" and model.is_merged):
-        await getattr(lb.moderation, what)(given[0], "a bot")
-        model.unranked.add(given[0])
-    elif what == "restore" and given[0] in model.unranked:
-        await lb.moderation.restore(given[0], "no bot")
-        model.unranked.discard(given[0])
-    elif what == "void" and not model.is_merged:
-        report = await lb.moderation.void(given[0].name, "a bot", player_id=given[1])
-        if report.void_id is not None:
-            model.voids.append(report.void_id)
-            for one in model.sent:
-                if (one["board"], one["player"]) == tuple(given) and not one["void"]:
-                    one["void"].add(report.void_id)
-    elif what == "undo" and given[0] < len(model.voids) and not model.is_merged:
-        void_id = model.voids.pop(given[0])
+async def submit(lb, clock, model, board, player, amount):
+    if player == "guest" and model.is_merged:
+        return
+    one = model.add(clock.now, board, player, amount)
+    receipt = await send(lb, one)
+    if receipt.quarantined is True:
+        one["void"].add(receipt.queue_id)
+        model.queue.append((receipt.queue_id, one))
+
+
+async def restrict(lb, model, what, player):
+    if what == "restore" and player in model.unranked:
+        await lb.moderation.restore(player, "no bot")
+        model.unranked.discard(player)
+    elif what != "restore" and not (player == "guest" and model.is_merged):
+        await getattr(lb.moderation, what)(player, "a bot")
+        model.unranked.add(player)
+
+
+async def void(lb, model, board, player):
+    if model.is_merged:
+        return
+    report = await lb.moderation.void(board.name, "a bot", player_id=player)
+    if report.void_id is not None:
+        model.voids.append((report.void_id, None))
+        for one in model.of(board, player):
+            one["void"].add(report.void_id)
+
+
+async def undo(lb, model, number):
+    if number < len(model.voids) and not model.is_merged:
+        void_id, added = model.voids.pop(number)
         await lb.moderation.undo(void_id, "no bot")
         for one in model.sent:
             one["void"].discard(void_id)
-    elif what == "merge" and not model.is_merged and "guest" not in model.unranked:
+        if added is not None:
+            added["void"].add("undone")
+
+
+async def merge_or_split(lb, model, what):
+    is_known = any(one["player"] in ("guest", "ada") for one in model.sent)
+    if what == "merge" and is_known and not model.is_merged and "guest" not in model.unranked:
         await lb.moderation.merge("guest", "ada", "one person")
         model.is_merged = True
     elif what == "split" and model.is_merged:
         await lb.moderation.split("guest", "two people")
         model.is_merged = False
-    elif what == "wait":
+
+
+async def decide(lb, model, what, number):
+    if number < len(model.queue) and not model.is_merged:
+        queue_id, one = model.queue.pop(number)
+        await getattr(lb.moderation, what)(queue_id, "seen")
+        if what == "approve":
+            one["void"].discard(queue_id)
+
+
+async def correct(lb, clock, model, board, player, score):
+    known = model.of(board, player)
+    if not known or player in model.unranked or model.is_merged:
+        return
+    report = await lb.moderation.correct(board.name, player, score, "a bug")
+    if report.void_id is None:
+        # It is that score already.
+        return
+    before = sum(one["amount"] for one in known) if board.operator == "sum" else 0
+    for one in known if board.operator != "sum" else ():
+        one["void"].add(report.void_id)
+    model.voids.append((report.void_id, model.add(clock.now, board, player, score - before)))
+
+
+async def erase(lb, model, player):
+    if model.is_merged and player != "eve":
+        return
+    done = await lb.moderation.erase(player, "it was asked for")
+    if done.pseudonym is not None:
+        model.rename(player, done.pseudonym)
+
+
+async def step(lb, clock, model, wanted):
+    clock.now += 1000
+    what, *given = wanted
+    if what == "submit":
+        await submit(lb, clock, model, *given)
+    elif what in ("hide", "shadow", "restore"):
+        await restrict(lb, model, what, *given)
+    elif what == "void":
+        await void(lb, model, *given)
+    elif what == "undo":
+        await undo(lb, model, *given)
+    elif what in ("merge", "split"):
+        await merge_or_split(lb, model, what)
+    elif what in ("approve", "reject"):
+        await decide(lb, model, what, *given)
+    elif what == "correct":
+        await correct(lb, clock, model, *given)
+    elif what == "erase":
+        await erase(lb, model, *given)
+    else:
         clock.now += given[0]
         await lb.admin.run_keeper()
 
@@ -104,7 +200,7 @@ async def run(place, folder, wanted):
         for one in wanted:
             await step(lb, clock, model, one)
         twin_clock = Clock(NOON)
-        twin = await stack.enter_async_context(leaderboards(f"sqlite:///{folder}/twin.db", "embedded://", BOARDS, twin_clock))
+        twin = await stack.enter_async_context(leaderboards(f"sqlite:///{folder}/twin.db", "embedded://", TWINS, twin_clock))
         for one in model.counting():
             twin_clock.now = one["now"]
             await send(twin, one)
