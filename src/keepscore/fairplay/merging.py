@@ -12,7 +12,7 @@ from keepscore.domain.durations import time_of
 from keepscore.domain.restrictions import Restriction
 from keepscore.domain.results.moderation import Merge, MergedBoard
 from keepscore.domain.verdicts import that_count
-from keepscore.errors import EventsDropped, InvalidField, NothingToUndo, PlayerMerged
+from keepscore.errors import EventsDropped, InvalidField, NothingToUndo, PlayerMerged, UnknownPlayer
 from keepscore.fairplay.additions import added_by
 from keepscore.fairplay.restricting import Restricting
 from keepscore.projection.live_boards import LiveBoard
@@ -41,6 +41,8 @@ class Merging:
             self._check_whole(live, past)
             if events := that_count(past.events):
                 boards.append(MergedBoard(live.name, len(events)))
+        if not boards and not any([await self._is_known(player) for player in (guest, into)]):
+            raise UnknownPlayer(f"there are no players {guest!r} and {into!r}: check the ids")
         merge_id = None if dry_run else f"m_{secrets.token_hex(8)}"
         answer = Merge(merge_id, dry_run, guest, into, boards, reason, time_of(now))
         if merge_id is None:
@@ -69,6 +71,12 @@ class Merging:
         await self._restricting.put(one)
         await self._restricting.finish(one)
         return Merge(one.restriction_id, False, guest, one.into, boards, reason, time_of(now))
+
+    async def _is_known(self, player: str) -> bool:
+        """Return whether anything is stored about a player. A query for each board."""
+        if await self._ledger.erasure.knows(player):
+            return True
+        return any([bool(await self._ledger.events.of_player(live.id, player)) for live in self._boards()])
 
     def _check(self, guest: str, into: str, now: int) -> None:
         if guest == into:

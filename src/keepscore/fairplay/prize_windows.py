@@ -146,6 +146,8 @@ class PrizeWindows:
         if wholes and wholes[0].taken < (await self.since(live) or 0):
             raise UnknownPrize(f"the {span.window} window {span.id} of board {live.name!r} was closed before the board had a prize")
         state = self._state(live, span, recorded, bool(wholes))
+        if state == "closing" and closes_at(live, span) <= (await self.since(live) or 0):
+            raise UnknownPrize(f"the {span.window} window {span.id} of board {live.name!r} was over before the board had a prize")
         return SeenWindow(live, span, state, recorded, wholes[-1] if wholes else None, closed_at)
 
     def _state(self, live: LiveBoard, span: Span, recorded: PrizeWindow | None, is_archived: bool) -> PrizeState:
@@ -248,7 +250,7 @@ class PrizeWindows:
         if seen.state != "provisional" or seen.archive is None:
             return False
         await known.refresh(self._ledger, now)
-        unranked = known.players_on(live.name, now)
+        unranked = known.players_now(live.name, now)
         if not any(row.rank <= seen.total for row in await self._ledger.archives.places(seen.archive.id, unranked)):
             return False
         wanted = RevisionRequest(seen.span.window, seen.span.id, "winners who are hidden, shadowed or merged into another player")

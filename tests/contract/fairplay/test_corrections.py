@@ -217,3 +217,13 @@ async def test_decisions_at_the_same_moment_have_one_effect(place, clock):
         await pressed("correct", "sum", "ada", 50, "a wrong score")
         assert (await lb.top("sum", window="daily")).standings[0].score == 50
         assert await differences(lb) == []
+
+
+async def test_a_merge_of_two_who_are_unknown_is_refused(place, clock):
+    async with leaderboards(*place, BOARDS, clock) as lb:
+        for dry_run in (True, False):
+            with pytest.raises(UnknownPlayer, match="'nobody' and 'no-one'"):
+                await lb.moderation.merge("nobody", "no-one", "one person", dry_run=dry_run)
+        assert [entry.action for entry in (await lb.audit.entries()).entries if entry.action == "merge"] == []
+        await lb.players.put("account", {"name": "An account"})
+        assert (await lb.moderation.merge("nobody", "account", "one person")).merge_id is not None

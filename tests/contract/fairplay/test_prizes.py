@@ -416,3 +416,11 @@ async def test_two_keepers_decide_once(tmp_path, clock):
         assert [await shown(lb) for lb in hosts] == [("final", [(1, "ada", 3, "gold", "pending"), (2, "bo", 2, "silver", "pending")])] * 2
         assert (await hosts[0].runtime.ledger.outbox.count()).pending == 2
         assert len((await hosts[0].audit.entries(action="finalize")).entries) == 1
+
+
+async def test_windows_of_before_the_board_have_no_prize(opening, clock):
+    async with opening() as lb:
+        for window_id in ("2026-11-14", "2020-01-01"):
+            with pytest.raises(NotFound):
+                await lb.prizes.winners("cup", "daily", window_id)
+        assert (await lb.prizes.winners("cup", "daily", DAY_ID)).state == "open"

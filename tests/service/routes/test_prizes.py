@@ -146,3 +146,23 @@ def test_the_command_line_and_the_client(service, tmp_path):
         assert client.prizes.certificate(*place, "cy").rank == 3
         assert client.prizes.verify(*place).ok
         assert client.prizes.public_key().pem == (tmp_path / "key.pem").read_text()
+
+
+def test_winners_are_shown_as_they_show_themselves(service):
+    client = service.client
+    for player, visibility in (("ada", "pseudonym"), ("bo", "hidden")):
+        assert client.patch(f"/v1/players/{player}", json={"visibility": visibility}).status_code == 200
+    assert client.post(f"{WINDOW}/close", json={"reason": "the end"}).status_code == 200
+    keys = {}
+    for scope in ("admin", "moderate", "read"):
+        headers = {"authorization": f"Bearer {keys['admin']}"} if keys else {}
+        keys[scope] = client.post("/v1/keys", json={"name": scope, "scope": scope}, headers=headers).json()["key"]
+
+    def seen(scope):
+        answer = client.get(f"{WINDOW}/winners", headers={"authorization": f"Bearer {keys[scope]}"})
+        return [(one["rank"], one["player_id"]) for one in answer.json()["winners"]]
+
+    assert seen("moderate") == [(1, "ada"), (2, "bo"), (3, "cy")]
+    (first, third) = seen("read")
+    assert third == (3, "cy")
+    assert (first[0], "ada" in first[1]) == (1, False)

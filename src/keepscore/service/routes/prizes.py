@@ -6,8 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from keepscore.access.principals import LEVELS
 from keepscore.domain.certificates import PublicKey
-from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winners, WinnersCheck
+from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winner, Winners, WinnersCheck
 from keepscore.leaderboards import Leaderboards
 from keepscore.service.http.layer import NO_STORE, Answer, Example, NoBody, NoQuery, Request, Route
 from keepscore.service.routes.boards import idempotency_key, replay_headers
@@ -179,8 +180,18 @@ class PrizeRoutes:
     async def winners(self, request: Request[WinnersQuery, NoBody]) -> Answer:
         """Return the winners of a window."""
         board, window, window_id = request.path
-        query = request.query
-        return Answer(await self._lb.prizes.winners(board, window, window_id, limit=query.limit, cursor=query.cursor), headers=NO_STORE)
+        query, principal = request.query, request.principal
+        found = await self._lb.prizes.winners(board, window, window_id, limit=query.limit, cursor=query.cursor)
+        if principal.level < LEVELS["moderate"]:
+            # Moderators need to know who it is; all others see what they see in rankings.
+            found.winners = await self._as_seen_by(principal.player, found.winners)
+        return Answer(found, headers=NO_STORE)
+
+    async def _as_seen_by(self, viewer: str | None, winners: list[Winner]) -> list[Winner]:
+        told = await self._lb.runtime.reader.labels.visible([winner.player_id for winner in winners], viewer)
+        for winner, player in zip(winners, told, strict=True):
+            winner.player_id = player or ""
+        return [winner for winner in winners if winner.player_id]
 
     async def close(self, request: Request[NoQuery, CloseBody]) -> Answer:
         """Close a window before its end."""
