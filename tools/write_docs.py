@@ -48,6 +48,7 @@ SECTIONS = {
     "rating": "[Matches](matches.md)",
     "tiers": "[Tiers](tiers.md)",
     "league": "[Leagues](leagues.md)",
+    "by": "[Teams](teams.md)",
     "rules": "[Rules](rules.md)",
     "prize": "[Prizes](prizes.md)",
     "resets": "[Resets](#resets)",

@@ -96,6 +96,7 @@ from keepscore.domain.results.leagues import LeagueHistory, LeagueSimulation, Pl
 from keepscore.domain.results.matches import HeadToHead, MatchBatch, MatchReceipt, PlayerMatches, PlayerRatings
 from keepscore.domain.results.distribution import Distribution
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
+from keepscore.domain.results.teams import Team
 from keepscore.domain.results.prizes import Certificate, PrizeStatus, RewardStatus, Winners, WinnersCheck
 from keepscore.domain.results.webhooks import Deliveries, Retried
 from keepscore.domain.results.back_testing import RuleTest

@@ -38,6 +38,7 @@ from keepscore.cli import (
     review,
     rule_tests,
     scores,
+    teams,
     verification,
     watching,
     webhooks,
@@ -115,6 +116,7 @@ app.add_typer(watching.app)
 app.add_typer(friends.app, name="friends")
 app.add_typer(groups.app, name="groups")
 app.command()(friends.view)
+app.command()(teams.team)
 app.add_typer(verification.app)
 app.add_typer(history.app)
 app.add_typer(files.app)

@@ -44,6 +44,7 @@ from keepscore.domain.results.standings import (
     Verification,
     Windows,
 )
+from keepscore.domain.results.teams import Team
 from keepscore.errors import KeepscoreError
 
 __all__ = ["Administration", "History", "Players"]
@@ -150,6 +151,21 @@ class Players:
         """Return ranked players whose names begin with some letters, in rank order, as a `viewer` may see them."""
         query = {"name": name, "limit": limit, "viewer": viewer, **view_of(window, window_id, segment, rank)}
         return await self._call(read(decoder(FoundPlayers), "boards", board, "players", query=query))
+
+    async def team(
+        self,
+        board: str,
+        team_id: str,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        viewer: str | None = None,
+    ) -> Team:
+        """Return where a team stands on a board that ranks teams, and a page of its members, the best first, as a `viewer` may see them."""
+        query = {"window": window, "window_id": window_id, "limit": limit, "cursor": cursor, "viewer": viewer}
+        return await self._call(read(decoder(Team), "boards", board, "teams", team_id, query=query))
 
     async def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
         """Give a player a name to show; the rest of the profile stays as it is."""

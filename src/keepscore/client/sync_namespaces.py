@@ -47,6 +47,7 @@ from keepscore.domain.results.standings import (
     Verification,
     Windows,
 )
+from keepscore.domain.results.teams import Team
 from keepscore.errors import KeepscoreError
 
 __all__ = ["SyncAdministration", "SyncHistory", "SyncPlayers"]
@@ -151,6 +152,21 @@ class SyncPlayers:
         """Return ranked players whose names begin with some letters, in rank order, as a `viewer` may see them."""
         query = {"name": name, "limit": limit, "viewer": viewer, **view_of(window, window_id, segment, rank)}
         return self._call(read(decoder(FoundPlayers), "boards", board, "players", query=query))
+
+    def team(
+        self,
+        board: str,
+        team_id: str,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        viewer: str | None = None,
+    ) -> Team:
+        """Return where a team stands on a board that ranks teams, and a page of its members, the best first, as a `viewer` may see them."""
+        query = {"window": window, "window_id": window_id, "limit": limit, "cursor": cursor, "viewer": viewer}
+        return self._call(read(decoder(Team), "boards", board, "teams", team_id, query=query))
 
     def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
         """Give a player a name to show; the rest of the profile stays as it is."""

@@ -35,10 +35,12 @@ __all__ = [
     "Late",
     "Operator",
     "RankKind",
+    "RankedBy",
     "ReadAccess",
     "SortOrder",
     "SubmitAccess",
     "Ties",
+    "Transfers",
     "Weekday",
     "WindowName",
 ]
@@ -51,6 +53,8 @@ Consistency = Literal["eventual", "strong"]
 ReadAccess = Literal["key", "public"]
 SubmitAccess = Literal["auto", "players", "server"]
 Late = Literal["refuse", "open_windows"]
+RankedBy = Literal["player", "team"]
+Transfers = Literal["stay", "follow"]
 WindowName = Literal["daily", "weekly", "monthly", "yearly", "all_time", "season"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
@@ -82,6 +86,7 @@ BOUNDS = {
     "Board.tiers": FieldBounds(0, 16),
     "League.tiers": FieldBounds(2, 16),
     "Cohort.target": FieldBounds(2, 500),
+    "Board.members": FieldBounds(1, 1000),
     "Rules.require": FieldBounds(0, 1),
     "Rules.builds": FieldBounds(0, 64),
     "Prize.winners": FieldBounds(1, 1_000_000),
@@ -160,6 +165,12 @@ FIELDS: dict[str, str] = {
     "rules": "what submissions must keep to, or they are refused or put in quarantine, such as `{max_submissions = {daily = 10}}`",
     "prize": "what there is to win in each window, on a `strong` board, such as `{winners = 100, review = '48h', rewards = [{ranks = '1', "
     "give = 'gold'}]}`",
+    "by": "what is ranked: each `player`, or each `team`, which is the `team` of players' profiles",
+    "members": "`by = 'team'` only: what makes a team's score: the `sum` of its members' scores, that of its `best` member, or "
+    f"`{{mean_of_best = 5}}`, the mean of its best members, {BOUNDS['Board.members']}; by default `sum`, or `best` where scores do not "
+    "add up",
+    "transfers": "`by = 'team'` only: whether points `stay` with the team for which they were earned, or `follow` the player to another; "
+    "by default `stay`",
     "resets": "when the board was reset. Only a reset adds to it; a definition may leave it out",
     "keep_top": f"how many players of each ranking the engine keeps, {BOUNDS['Board.keep_top']}; those behind get an estimated rank. By "
     "default all",
@@ -342,4 +353,5 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "read": get_args(ReadAccess),
     "submit": get_args(SubmitAccess),
     "late": get_args(Late),
+    "by": get_args(RankedBy),
 }

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from keepscore.domain.board_checks import (
+    FOREVER_KEPT,
     brief,
     check_cron,
     check_movement,
@@ -25,7 +26,7 @@ from keepscore.domain.board_checks import (
     check_type,
     half_life_of,
 )
-from keepscore.domain.board_fields import BOUNDS, CHOICES, FIELDS, NAME_PATTERN, TYPES, WINDOW_FIELDS, WindowName
+from keepscore.domain.board_fields import BOUNDS, CHOICES, FIELDS, NAME_PATTERN, TYPES, WINDOW_FIELDS, Transfers, WindowName
 from keepscore.domain.board_parts import Decay, Window
 from keepscore.domain.durations import duration_ms
 from keepscore.domain.inactivity import Inactivity, inactivity_from
@@ -35,6 +36,7 @@ from keepscore.domain.ratings.definition import Rating, rating_from
 from keepscore.domain.rollups import Rollup, rollup_from
 from keepscore.domain.rules import Rules, rules_from
 from keepscore.domain.segments import canonical_segments, check_segment_name
+from keepscore.domain.team_definition import TEAMS_SUFFIX, members_from
 from keepscore.domain.tiers import tiers_from
 from keepscore.errors import InvalidBoard
 
@@ -114,6 +116,7 @@ def check_board(board: Board) -> None:
         _check_rollup(board)
     if board.rating is not None:
         _check_rating(board)
+    _check_teams(board)
     if board.tiers:
         force_setattr(board, "tiers", checked(board, "tiers", board.tiers, partial(tiers_from, board.order)))
         for tier in board.tiers:
@@ -149,7 +152,7 @@ def _check_types(board: Board) -> None:
 
 def _check_names(board: Board) -> None:
     form = f"allowed: letters, digits, '_', '-', '.', at most {BOUNDS['Board.name'].most}, a letter or digit first"
-    if not _NAME.fullmatch(board.name):
+    if not _NAME.fullmatch(board.name if board.by == "player" else board.name.removesuffix(TEAMS_SUFFIX)):
         raise wrong(board, "name", board.name, form)
     for segment in board.segments if isinstance(board.segments, list | tuple) else ():
         if isinstance(segment, str):
@@ -238,6 +241,23 @@ def _check_league(board: Board) -> None:
         raise wrong(board, "league", given, f"ratings by {system!r} change with time alone: a league ranks scores, or ratings by 'elo'")
     if COHORT in board.slicing.rules:
         raise wrong(board, "segments", board.segments, f"a board with a league has its own segment {COHORT!r}: use another name")
+
+
+def _check_teams(board: Board) -> None:
+    if board.by == "player":
+        for field in ("members", "transfers"):
+            if getattr(board, field) is not None:
+                raise wrong(board, field, getattr(board, field), "it is for boards with by = 'team'")
+        return
+    for field in ("segments", "rollup", "rating", "decay", "inactivity", "prize", "league", "keep_top", "following"):
+        if getattr(board, field):
+            raise wrong(board, field, msgspec.to_builtins(getattr(board, field)), "a board of teams has none")
+    if any(window.ttl not in (None, FOREVER_KEPT) for window in board.periods.values()):
+        raise wrong(board, "windows", msgspec.to_builtins(board.windows), "a board of teams keeps its rankings: leave ttl out")
+    force_setattr(board, "members", checked(board, "members", board.members, partial(members_from, board.operator)))
+    force_setattr(board, "transfers", "stay" if board.transfers is None else board.transfers)
+    if board.transfers not in get_args(Transfers):
+        raise wrong(board, "transfers", board.transfers, f"allowed: {', '.join(get_args(Transfers))}")
 
 
 def _check_inactivity(board: Board) -> None:

@@ -23,11 +23,13 @@ from keepscore.domain.board_fields import (
     Consistency,
     Late,
     Operator,
+    RankedBy,
     RankKind,
     ReadAccess,
     SortOrder,
     SubmitAccess,
     Ties,
+    Transfers,
     Weekday,
     WindowName,
 )
@@ -43,6 +45,7 @@ from keepscore.domain.ratings.strength import Idleness
 from keepscore.domain.rollups import Rollup
 from keepscore.domain.rules import RuleLimits, Rules, limits_of
 from keepscore.domain.segments import Slicing, slicing_of
+from keepscore.domain.team_definition import TEAM, TEAMS_SUFFIX
 from keepscore.domain.tiers import Tier
 from keepscore.errors import InvalidBoard, InvalidScore
 
@@ -74,7 +77,10 @@ MAX_SCORE = 2**53 - 1
 ARCHIVED_MS = 8 * 86_400_000
 
 #: Fields whose change alters what the rankings show, so that they are rebuilt from the ledger.
-MEANING = ("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "rollup", "resets", "keep_top")
+MEANING = (
+    *("operator", "order", "ties", "resolution", "timezone", "week_start", "segments", "decay", "rollup", "resets", "keep_top"),
+    *("by", "members", "transfers"),
+)
 
 #: Those of them that change states, and not only their order, or their names.
 STATES = tuple(field for field in MEANING if field not in ("ties", "resets", "keep_top"))
@@ -125,6 +131,9 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     league: League | None = None
     rules: Rules | None = None
     prize: Prize | None = None
+    by: RankedBy = "player"
+    members: str | dict[str, int] | None = None
+    transfers: Transfers | None = None
     resets: list[str] = []
     keep_top: int | None = None
     following: bool = False
@@ -137,7 +146,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     @property
     def is_ordered(self) -> bool:
         """Whether the order of a player's events matters."""
-        return self.operator in ("last", "first")
+        return self.operator in ("last", "first") and self.teams_of is None
 
     @property
     def adds_up(self) -> bool:
@@ -172,12 +181,22 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     @property
     def is_rollup(self) -> bool:
         """Whether it is made from the windows of other boards, and takes no scores of its own."""
-        return self.rollup is not None
+        return self.rollup is not None or self.teams_of is not None
 
     @property
     def made_from(self) -> list[str]:
         """The boards that a roll-up is made from; none for any other board."""
-        return [] if self.rollup is None else self.rollup.of
+        return [self.teams_of] if self.teams_of is not None else [] if self.rollup is None else self.rollup.of
+
+    @property
+    def teams_of(self) -> str | None:
+        """The board whose teams it holds; None: it holds players."""
+        return self.name.removesuffix(TEAMS_SUFFIX) if self.name.endswith(TEAMS_SUFFIX) else None
+
+    @property
+    def ranks_teams(self) -> bool:
+        """Whether it takes scores of players and shows teams, which are on a board beside it."""
+        return self.by == "team" and self.teams_of is None
 
     def needs_current_score(self, kind: str) -> bool:
         """Return whether what a submission of a kind records depends on the score that there is."""
@@ -197,7 +216,9 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     @cached_property
     def slicing(self) -> Slicing:
         """Where the values of its segments come from, and which slices there are."""
-        return slicing_of(self.segments)
+        if not self.ranks_teams:
+            return slicing_of(self.segments)
+        return slicing_of(self.segments, TEAM, self.transfers == "follow")
 
     @cached_property
     def ttls_ms(self) -> dict[str, int]:

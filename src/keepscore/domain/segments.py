@@ -32,6 +32,8 @@ class SegmentRule(NamedTuple):
     is_profile: bool = False
     sticky: bool = False
     brackets: tuple[int, ...] = ()
+    #: Whether a submission takes the value that the profile has then, and keeps it.
+    is_kept: bool = False
 
 
 def canonical_segments(given: object) -> list[Any]:
@@ -96,9 +98,9 @@ def _brackets(given: Any) -> list[int]:
     return list(given)
 
 
-def slicing_of(segments: Sequence[Any]) -> Slicing:
-    """Return what canonical segments mean."""
-    rules = {}
+def slicing_of(segments: Sequence[Any], own: str | None = None, follows: bool = False) -> Slicing:
+    """Return what canonical segments mean; and one of its `own`, whose value is the profile's at every moment, or when a score came."""
+    rules = {} if own is None else {own: SegmentRule(own, is_profile=follows, is_kept=not follows)}
     for one in segments:
         if isinstance(one, Mapping):
             table = SegmentRule(one["name"], one.get("from") == "profile", one.get("sticky", False), tuple(one.get("brackets", ())))
@@ -122,10 +124,12 @@ class Slicing:
         #: The names that labels begin with.
         self.labels = (*singles, *("+".join(names) for names in combinations))
         self.profile = tuple(rule for rule in rules.values() if rule.is_profile)
+        #: Those whose values submissions get from the profile, to be kept.
+        self.kept = tuple(rule for rule in rules.values() if rule.is_kept)
         self.sticky = tuple(rule.name for rule in rules.values() if rule.sticky)
         self._singles = frozenset(singles)
         #: Whether each slice is one name with its value, as the submission says.
-        self.is_plain = not combinations and not self.profile
+        self.is_plain = not combinations and not self.profile and not self.kept
         #: Whether a combination has values from submissions and from profiles.
         self.is_mixed = any(len({rules[name].is_profile for name in names}) == 2 for names in combinations)
 
@@ -162,9 +166,14 @@ class Slicing:
         found = ((rule.name, _value(rule, traits.get(rule.name))) for rule in self.profile)
         return {name: value for name, value in found if value is not None}
 
-    def filled(self, given: Mapping[str, str] | None, traits: Mapping[str, object]) -> dict[str, str] | None:
-        """Return what a submission names, with what the profile says in the place of the rest."""
+    def filled(self, given: Mapping[str, str] | None, traits: Mapping[str, object], is_recorded: bool = False) -> dict[str, str] | None:
+        """Return what a submission names, with what the profile says in the place of the rest. What `is_recorded` keeps its values."""
         own = {name: value for name, value in (given or {}).items() if name not in self.rules or not self.rules[name].is_profile}
+        for rule in self.kept:
+            value = own.pop(rule.name, None) if is_recorded else _value(rule, traits.get(rule.name))
+            own.pop(rule.name, None)
+            if value is not None:
+                own[rule.name] = value
         return {**own, **self.values(traits)} or None
 
     def label_named(self, text: str) -> str | None:

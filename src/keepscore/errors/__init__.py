@@ -25,6 +25,7 @@
     │   ├── UnknownWindow
     │   ├── UnknownSegment
     │   ├── UnknownPlayer
+    │   ├── UnknownTeam
     │   ├── UnknownGroup
     │   ├── UnknownInvite           an invite code
     │   ├── UnknownLeague
@@ -173,6 +174,7 @@ from keepscore.errors.not_found import (
     UnknownRoute,
     UnknownSegment,
     UnknownSnapshot,
+    UnknownTeam,
     UnknownVoid,
     UnknownWindow,
 )
@@ -273,6 +275,7 @@ __all__ = [
     "UnknownRoute",
     "UnknownSegment",
     "UnknownSnapshot",
+    "UnknownTeam",
     "UnknownVoid",
     "UnknownWindow",
     "UnsupportedMediaType",

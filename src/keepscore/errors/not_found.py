@@ -23,6 +23,7 @@ __all__ = [
     "UnknownRoute",
     "UnknownSegment",
     "UnknownSnapshot",
+    "UnknownTeam",
     "UnknownVoid",
     "UnknownWindow",
 ]
@@ -47,6 +48,10 @@ class UnknownPlayer(NotFound):
         super().__init__(message)
         #: The moment up to which that is known, if later scores may be missing.
         self.as_of = as_of
+
+
+class UnknownTeam(NotFound):
+    """The team is not in the ranking."""
 
 
 class UnknownGroup(NotFound):

@@ -222,6 +222,9 @@ class Erasing:
         found = [*past.states, *(ranking for event in past.events for ranking in live.rankings_of(event))]
         await self._restate_in(live, who, found)
         for rollup in self._catalog.rollups(live):
+            if rollup.board.teams_of is not None:
+                await self._feed.publish(await self._parts.healing.rollups.teams.recount(rollup, found))
+                continue
             rolled_up = await roll_up_players(self._ledger, rollup, [who.pseudonym], with_hidden=True)
             await self._restate_in(rollup, who, list(rolled_up[who.pseudonym]))
         if live.board.is_partial:

@@ -186,6 +186,9 @@ class Restricting:
         found = dict.fromkeys([*past.states, *(ranking for event in past.events for ranking in live.rankings_of(event))])
         await self._restate_in(live, player, list(found))
         for rollup in self._catalog.rollups(live):
+            if rollup.board.teams_of is not None:
+                await self._feed.publish(await self.parts.healing.rollups.teams.recount(rollup, found))
+                continue
             rolled_up = await roll_up_players(self._ledger, rollup, [player], with_hidden=True)
             await self._restate_in(rollup, player, list(rolled_up[player]))
 

@@ -57,7 +57,7 @@ class Administration:
 
     async def boards(self) -> list[BoardInfo]:
         """Return all boards, by name."""
-        return [self._info(live.version, live.board) for live in self._catalog]
+        return [self._info(live.version, live.board) for live in self._catalog if live.board.teams_of is None]
 
     async def board(self, name: str) -> BoardInfo:
         """Return one board."""

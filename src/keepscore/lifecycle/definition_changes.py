@@ -42,7 +42,7 @@ def consequences_with_rollups(catalog: Catalog, old: LiveBoard, new: Board, same
     changes = consequences(old.board, new, is_replaced)
     if not same and old.board.same_meaning(new):
         changes.append("rankings get other keys or another layout: they are rebuilt from the ledger")
-    rebuilt = [] if same else catalog.rollups(old)
+    rebuilt = [] if same else [target for target in catalog.rollups(old) if target.board.teams_of is None]
     return changes + [f"board {target.name!r} is made from it, and is rebuilt as well" for target in rebuilt]
 
 

@@ -11,12 +11,14 @@ from typing import TypeVar
 from keepscore.domain.boards import Board
 from keepscore.domain.inputs import Progress
 from keepscore.domain.results.standings import Deleted
+from keepscore.domain.teams import teams_board
 from keepscore.domain.windows import span_of
 from keepscore.errors import BoardInUse, EngineUnavailable, InvalidBoard, VersionConflict
 from keepscore.lifecycle.configured import digest_of, host_of, note_configured, noted_of, with_resets
 from keepscore.lifecycle.definition_changes import Defined, DefinitionChange, check_confirmed, consequences_with_rollups
 from keepscore.lifecycle.definition_checks import check_definition
 from keepscore.lifecycle.jobs.retiring import brings_back, learn_archived
+from keepscore.lifecycle.team_boards import check_no_teams, teams_wanted
 from keepscore.projection.adoption import Adoption
 from keepscore.projection.changes import Changes
 from keepscore.projection.checkpoint_bases import CheckpointBases
@@ -75,6 +77,7 @@ class Definitions:
             self._catalog.put(record)
         await self.learn_times()
         await self._configure()
+        await self._define_teams()
         for live in self._catalog:
             try:
                 await self._load(live)
@@ -124,6 +127,36 @@ class Definitions:
                     board.name,
                 )
             await note_configured(self._ledger, board, noted, shared, takes_effect)
+
+    async def _define_teams(self) -> None:
+        """See that there is a board of teams beside each board that ranks some; whoever defined that may have been cut short."""
+        new, gone = teams_wanted(self._catalog)
+        for board in new:
+            old = self._catalog.get(board.name)
+            self._catalog.put(
+                await self._ledger.boards.put(board, old is not None and self._fits(old, board), self._clock(), action="teams")
+            )
+        for live in gone:
+            await self._forget(live, None)
+
+    async def _follow_teams(self) -> None:
+        """Do the same while running: when this returns, the rankings of the teams are there."""
+        new, gone = teams_wanted(self._catalog)
+        for board in new:
+            old = self._catalog.get(board.name)
+            same = old is not None and self._fits(old, board)
+            live = LiveBoard(await self._ledger.boards.put(board, same, self._clock(), action="teams"), self._catalog)
+            await (self._redefine(live) if same else self._activate(live))
+        for live in gone:
+            async with self._write_pause:
+                await self._forget(live, None)
+
+    async def _forget(self, live: LiveBoard, effect: Effect | None) -> None:
+        """Delete a board. Only for who holds the writer."""
+        await self._ledger.boards.delete(live.name, self._clock(), effect)
+        self._catalog.remove(live.name)
+        await self._engine.forget(live.id)
+        self._changes.announce()
 
     async def _take_configured(self, board: Board, old: LiveBoard | None, boards: Mapping[str, Board]) -> None:
         """Let a definition of the configuration take effect."""
@@ -197,6 +230,7 @@ class Definitions:
             old = self._catalog.get(change.name)
             check_version(None if old is None else old.record, change.name, change.version)
             board = with_resets(change.make(None if old is None else old.board), old)
+            check_no_teams(board)
             await check_definition(self._catalog, self._ledger, self._engine, board, old, {board.name: board})
             if old is not None and old.board.same_definition(board):
                 return Defined(board.to_dict(), old.version, created=False)
@@ -213,6 +247,7 @@ class Definitions:
             await (self._redefine(live) if same and old is not None else self._activate(live))
             if not same:
                 await self._rebuild_rollups(live)
+            await self._follow_teams()
             return made
 
     async def rebuild(self, name: str, progress: Progress) -> tuple[int, int]:
@@ -267,18 +302,21 @@ class Definitions:
         deleted = Deleted(name)
         async with self.defining, self._write_pause:
             live = self._catalog[name]
-            if users := [other.name for other in self._catalog.rollups(live)]:
+            check_no_teams(live.board)
+            made = self._catalog.rollups(live)
+            if users := [other.name for other in made if other.board.teams_of is None]:
                 raise BoardInUse(f"board {name!r} cannot be deleted: {', '.join(users)} is made from it")
-            await self._ledger.boards.delete(name, self._clock(), keep(deleted))
-            self._catalog.remove(name)
-            await self._engine.forget(live.id)
-            self._changes.announce()
+            for teams in made:
+                await self._forget(teams, None)
+            await self._forget(live, keep(deleted))
         return deleted
 
     async def recover(self, name: str) -> None:
         """Bring a board into effect as the ledger has it: whoever changed it is gone."""
-        async with self.defining, self._write_pause:
-            await self._adoption.adopt(name)
+        async with self.defining:
+            async with self._write_pause:
+                await self._adoption.adopt(name)
+            await self._follow_teams()
 
     async def refresh(self) -> bool:
         """Take up what other processes have defined meanwhile; return whether there was something. O(boards)."""
@@ -307,7 +345,12 @@ class Definitions:
 
     async def _rebuild_rollups(self, live: LiveBoard) -> None:
         for target in self._catalog.rollups(live):
-            record = await self._ledger.boards.put(target.board, False, self._clock(), target.version, "roll_up")
+            board = target.board
+            if board.teams_of is not None:
+                if not live.board.ranks_teams:
+                    continue
+                board = teams_board(live.board)
+            record = await self._ledger.boards.put(board, False, self._clock(), target.version, "roll_up")
             await self._activate(LiveBoard(record, self._catalog))
             await self._ledger.marks.put(is_stale_rollup(target.id), False)
 

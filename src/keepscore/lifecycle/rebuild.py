@@ -43,9 +43,17 @@ class Rebuilds:
         self._feed = feed
 
     async def rebuild(self, name: str, progress: Progress) -> Rebuild:
-        """Rebuild a board's rankings from all of its events. Readers see the old ones until it finishes."""
+        """Rebuild a board's rankings from all of its events, and its teams. Readers see the old ones until it finishes."""
         begun = time.perf_counter()
         live = self._catalog[name]
+        if live.board.ranks_teams:
+            members = await self._rebuild(live, begun, progress)
+            teams = await self._rebuild(self._catalog.shown(name), begun, progress)
+            return Rebuild(name, members.events, members.players, members.rankings + teams.rankings, teams.seconds)
+        return await self._rebuild(live, begun, progress)
+
+    async def _rebuild(self, live: LiveBoard, begun: float, progress: Progress) -> Rebuild:
+        name = live.name
         await self._engine.check_keys(live.board)
         await self._spool.drain_board(live)
         before: set[Ranking] = set()
@@ -70,7 +78,15 @@ class Rebuilds:
                 await prune_board(self._ledger, self._engine, live, self._clock(), self._checkpoints.checkpoint_kept)
 
     async def verify(self, name: str, repair: bool) -> Verification:
-        """Compare a board with the ledger; with `repair`, put right what differs, and compare again."""
+        """Compare a board and its teams with the ledger; with `repair`, put right what differs, and compare again."""
+        found = await self._verify_one(name, repair)
+        if self._catalog[name].board.ranks_teams:
+            teams = await self._verify_one(self._catalog.shown(name).name, repair)
+            found.differences = [*found.differences, *teams.differences]
+            found.repaired, found.rebuilt = [*found.repaired, *teams.repaired], found.rebuilt or teams.rebuilt
+        return found
+
+    async def _verify_one(self, name: str, repair: bool) -> Verification:
         found = await self._verify(name)
         if not repair or found.ok:
             return found

@@ -90,7 +90,7 @@ class Following:
 
     def _fill(self, submission: Submission) -> None:
         live, player = submission.live, submission.player
-        following = [board for board in self._boards(submission) if board.is_following]
+        following = [board for board in self._boards(submission) if board.reads_profiles]
         traits: Mapping[str, object] | None = None
         if following:
             card = self._cards.remembered(player) or self._group.get(player)
@@ -99,7 +99,9 @@ class Following:
             traits, submission.profile_version = card.traits, card.version
         if submission.kind not in VERDICTS:
             segments = self._stuck(live, submission) if live.is_sticky else submission.segments
-            submission.follow(segments if traits is None or not live.is_following else live.board.slicing.filled(segments, traits), traits)
+            if traits is not None and live.reads_profiles:
+                segments = live.board.slicing.filled(segments, traits, submission.is_decided and bool(segments))
+            submission.follow(segments, traits)
         late = [board for board in following if self._is_past(board, submission)]
         if late and traits is not None:
             submission.places = {board.id: self._places(board, submission, traits) for board in late}
@@ -158,12 +160,16 @@ class Following:
                 await self._move(live, await self._ranked(live, everybody[first : first + CHUNK_PLAYERS]), writer, is_sure)
 
     async def _ranked(self, live: LiveBoard, players: list[str]) -> list[str]:
-        """Return those of some players who are ranked in an open window. Where the engine does not answer, that may be everybody."""
+        """Return those of some players who are ranked in an open window. Where the engine does not answer, that may be everybody.
+
+        One who is hidden moves, too: what is folded when they are shown again counts where they are then.
+        """
         try:
             found = [await self._engine.places(whole, players) for whole in live.position(self._clock()).wholes]
         except EngineUnavailable:
             return players
-        return [player for player, *places in zip(players, *found, strict=True) if any(place is not None for place in places)]
+        ranked = zip(players, *found, strict=True)
+        return [player for player, *places in ranked if live.hides(player) or any(place is not None for place in places)]
 
     async def _move(self, live: LiveBoard, players: list[str], writer: Writer, is_sure: bool) -> None:
         """Move players on a board, again where a profile has changed meanwhile."""
@@ -179,6 +185,8 @@ class Following:
         cards = await self._cards.learn_of(players)
         moves = []
         for player, past in (await pasts_of(self._ledger, live, players)).items():
+            if not past.events and not past.states:
+                continue
             card, values = cards[player], _values(past.events)
             places = _places(live, values or [{}], card.traits)
             if not values or places[0] != values[0] or (not is_sure and _differs(live, past.events, now)):

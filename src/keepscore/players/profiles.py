@@ -10,9 +10,11 @@ import msgspec
 from keepscore.domain.profiles import Card, card_of, changed_profile, check_profile
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
 from keepscore.domain.results.standings import Rejection
+from keepscore.domain.results.teams import Team
 from keepscore.domain.values import check_player
 from keepscore.errors import InvalidField, KeepscoreError
 from keepscore.players.people_of_boards import BoardPeople
+from keepscore.players.teams import TeamRequest, team_of_board
 from keepscore.projection.stores import Stores
 from keepscore.reading.cards import profile_in
 from keepscore.reading.reader import Reader
@@ -82,6 +84,20 @@ class Players:
         """Return ranked players whose names begin with some letters, in rank order, as a `viewer` may see them."""
         view = self._reader.view(board, window, window_id, segment, rank)._replace(viewer=viewer)
         return await self._people.search(view, name, limit)
+
+    async def team(
+        self,
+        board: str,
+        team_id: str,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        viewer: str | None = None,
+    ) -> Team:
+        """Return where a team stands on a board that ranks teams, and a page of its members, the best first, as a `viewer` may see them."""
+        return await team_of_board(self._reader, TeamRequest(board, team_id, window, window_id, limit, cursor, viewer))
 
     async def name(self, player_id: str, name: str | None, *, idempotency_key: str | None = None) -> Profile:
         """Give a player a name to show; the rest of the profile stays as it is."""

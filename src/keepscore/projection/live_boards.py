@@ -11,6 +11,7 @@ from keepscore.domain.caps import DEFAULT_CAPS
 from keepscore.domain.leagues.cohorts import cohort_named
 from keepscore.domain.leagues.definition import COHORT
 from keepscore.domain.scoring import Event, Scope
+from keepscore.domain.team_definition import TEAMS_SUFFIX
 from keepscore.domain.verdicts import RESTATING
 from keepscore.domain.windows import FOREVER_MS, Span, span_of
 from keepscore.errors import InvalidBoard, PlayerMerged, UnknownBoard, UnknownSegment, UnknownWindow
@@ -50,6 +51,8 @@ class LiveBoard:
         self.catalog = catalog
         self.id, self.version, self.board, self.semantics_version = record
         self.name = self.board.name
+        #: The name that answers have: that of the board whose teams it holds, or its own.
+        self.title = self.board.teams_of or self.name
         #: Whether nothing is taken, and nothing shown, that is not in the engine.
         self.is_strong = self.board.consistency == "strong"
         #: How long rankings of a window are kept after their last score, where that is limited (milliseconds).
@@ -69,6 +72,8 @@ class LiveBoard:
         self.is_bounded = self.board.has_bounds and self.board.adds_up and self.half_life is None
         #: Whether it has segments whose values come from players' profiles; or from players' earlier submissions.
         self.is_following, self.is_sticky = bool(self.board.slicing.profile), bool(self.board.slicing.sticky)
+        #: Whether submissions depend on what their players' profiles say.
+        self.reads_profiles = self.is_following or bool(self.board.slicing.kept)
         #: Whether scores are shown as they are stored.
         self.is_plain = not self.board.decimals and self.aging is None
         #: Whether its rankings are about to start over: what is the difference to a score now is not so then.
@@ -85,7 +90,7 @@ class LiveBoard:
     def is_filled(self) -> bool:
         """Whether submissions to it may count in slices that they do not name, here or on a linked board."""
         links = [] if self.catalog is None or not self.board.also else self.catalog.links(self)
-        return self.is_following or self.is_sticky or any(linked.is_following for linked in links)
+        return self.reads_profiles or self.is_sticky or any(linked.reads_profiles for linked in links)
 
     @property
     def accepts_from(self) -> int:
@@ -285,6 +290,11 @@ class Catalog:
             return self._boards[name]
         except KeyError:
             raise UnknownBoard(f"there is no board {name!r}: define it in keepscore.toml or with PUT /v1/boards/{{board}}") from None
+
+    def shown(self, name: str) -> LiveBoard:
+        """Return the board that readers of a board are shown: itself or, where it ranks teams, the one that holds them."""
+        live = self[name]
+        return self._boards.get(name + TEAMS_SUFFIX, live) if live.board.ranks_teams else live
 
     def get(self, name: str) -> LiveBoard | None:
         """Return the board of that name, if there is one."""

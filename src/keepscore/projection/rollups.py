@@ -9,7 +9,7 @@ watermark of the roll-up has moved since. What a crash leaves out is behind the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -27,6 +27,7 @@ from keepscore.projection.live_boards import TARGETS_BYTES, LiveBoard
 from keepscore.projection.openings import pasts_of
 from keepscore.projection.own_events import Folded, FoldRequest, fold_own_events
 from keepscore.projection.stores import Stores
+from keepscore.projection.teams import EngineCalls, TeamCounts, fold_teams, members_of
 from keepscore.storage.engines.base import Gap, Ranking
 from keepscore.storage.ledgers.base import Ledger
 
@@ -71,6 +72,8 @@ def _rollup(live: LiveBoard) -> Rollup:
 
 def parts_of(live: LiveBoard) -> list[LiveBoard]:
     """Return the boards that a roll-up is made from, as they are now, each with the window that counts and nothing else."""
+    if live.board.teams_of is not None:
+        return [members_of(live)]
     return _derived_of(live).boards if live.board.is_rollup else []
 
 
@@ -87,8 +90,8 @@ def _derived_of(live: LiveBoard) -> _Parts:
 
 
 def part_window(live: LiveBoard) -> str:
-    """Return the window of its boards that a roll-up is made from."""
-    return _rollup(live).window
+    """Return the window of its boards that a roll-up is made from; of a board of teams, the first of them."""
+    return live.board.first_window if live.board.teams_of is not None else _rollup(live).window
 
 
 def recorded_boards(live: LiveBoard) -> list[LiveBoard]:
@@ -99,7 +102,7 @@ def recorded_boards(live: LiveBoard) -> list[LiveBoard]:
 def parts_that_expire(live: LiveBoard) -> list[str]:
     """Return the boards of a roll-up whose rankings expire: what they were is known from events only."""
     found = [] if live.catalog is None else [live.catalog.get(name) for name in live.board.made_from]
-    return [part.name for part in found if part is not None and _rollup(live).window in part.ttls]
+    return [part.name for part in found if part is not None and part_window(live) in part.ttls]
 
 
 async def positions_of(ledger: Ledger, live: LiveBoard) -> dict[int, int]:
@@ -127,8 +130,9 @@ def check_rollup(board: Board, boards: Mapping[str, Board]) -> None:
         problem = None
         if other is None:
             problem = f"there is no board {name!r}"
-        elif other.is_rollup or other.aging is not None:
-            problem = f"board {name!r} {'is a roll-up itself' if other.is_rollup else 'has scores that change with time'}"
+        elif other.is_rollup or other.aging is not None or other.by == "team":
+            why = "ranks teams" if other.by == "team" else "is a roll-up itself" if other.is_rollup else "has scores that change with time"
+            problem = f"board {name!r} {why}"
         elif rollup and rollup.window not in other.periods:
             problem = f"board {name!r} has no window {rollup.window!r}: it has {', '.join(other.periods)}"
         else:
@@ -176,6 +180,8 @@ def _combined(live: LiveBoard, states: Sequence[tuple[str, State]]) -> State:
 
 async def fold_rollup(ledger: Ledger, live: LiveBoard, upto: Mapping[int, int]) -> Folded:
     """Fold a roll-up: the folds of its parts, put together. O(events of its boards)."""
+    if live.board.teams_of is not None:
+        return await fold_teams(ledger, live, upto)
     found: dict[Ranking, dict[str, list[tuple[str, State]]]] = {}
     count = 0
     for part in parts_of(live):
@@ -196,8 +202,11 @@ async def roll_up_players(
 ) -> dict[str, dict[Ranking, State]]:
     """Return the states of some players in all rankings of a roll-up, from all events there are. O(events of the players).
 
-    On boards where a player is not ranked now, there is nothing, but `with_hidden`.
+    On boards where a player is not ranked now, there is nothing, but `with_hidden`. Teams are folded from all events of their members.
     """
+    if live.board.teams_of is not None:
+        everything = (await fold_teams(ledger, live, await positions_of(ledger, live))).states
+        return {team: {ranking: states[team] for ranking, states in everything.items() if team in states} for team in players}
     found: dict[str, dict[Ranking, list[tuple[str, State]]]] = {player: {} for player in players}
     for part in parts_of(live):
         for player, past in (await pasts_of(ledger, part, players)).items():
@@ -223,13 +232,13 @@ class RollUps:
     def __init__(
         self,
         stores: Stores,
-        heal: Callable[[Gap], Awaitable[bool]],
-        catch_up: Callable[[LiveBoard, bool], Awaitable[int]],
+        calls: EngineCalls,
     ) -> None:
         self._catalog, self._ledger, self._engine, _ = stores
         #: Called for a roll-up that the engine has lost, and for one that lacks earlier events.
-        self._heal = heal
-        self._catch_up = catch_up
+        self._heal, self._catch_up, _ = calls
+        #: Counts the teams of boards that rank teams.
+        self.teams = TeamCounts(stores, calls)
 
     async def catch_up(self, live: LiveBoard, applied: Mapping[int, int], shadow: bool) -> int:
         """Roll up what the parts have recorded and the roll-up does not show; return how many events that were."""
@@ -254,6 +263,8 @@ class RollUps:
         States are recomputed, and set if the roll-up has not gone on meanwhile: whoever comes second has seen what the first has.
         Events that are not applied on their board yet are looked for in the ledger.
         """
+        if live.board.teams_of is not None:
+            return await self.teams.include(live, events, shadow)
         mark, upto = mark_of(source, events[0].writer), events[-1].n
         for _ in range(MAX_TRIES):
             applied = await self._engine.applied(live.id, shadow)

@@ -64,6 +64,7 @@ class Among:
 
     async def ranking(self, view: View, circle: Circle, limit: int | None = None) -> FriendsBoard:
         """Return the first of some players in rank order, and those who are not ranked. O(log N) each."""
+        _check_players(view)
         most = MAX_AMONG if limit is None else limit
         check_within("limit", most, 1, MAX_AMONG)
         everybody = circle.everybody
@@ -123,6 +124,8 @@ class Among:
         if player is not None:
             check_player(player)
         views = self._views(board, request)
+        if player is not None:
+            _check_players(views[0])
         among = Circle(player, friends).everybody if player is not None and request.friends else []
 
         async def read(source: Rankings) -> BoardView:
@@ -141,7 +144,7 @@ class Among:
             return BoardView(board, views[0].ranking.segment or None, player, windows)
 
         answer = await self._reader.read_present(views[0], read)
-        labels = self._reader.labels
+        labels = self._reader.labels_of(views[0])
         for window in answer.windows.values():
             window.top, window.around = await labels.shown(window.top, player), await labels.shown(window.around, player)
             window.friends = await labels.shown(window.friends, player)
@@ -181,6 +184,12 @@ class Among:
         if view.live.board.tiers:
             standing.tier = TierCuts(view.live.board, place.total).name(place.unique, standing.score)
         return standing
+
+
+def _check_players(view: View) -> None:
+    """Refuse to look for players among teams."""
+    if view.live.board.teams_of is not None:
+        raise InvalidField(f"board {view.labels[0]!r} ranks teams, and no player is among them: leave the player out")
 
 
 def _ordered(live: LiveBoard, found: list[tuple[str, Place]]) -> list[tuple[str, Place]]:

@@ -57,6 +57,10 @@ class AsOf:
         moment = self._moment(at)
         if live.board.is_rollup:
             raise InvalidField(f"board {live.name!r} is a roll-up and has no events: ask for {', '.join(live.board.made_from)} instead")
+        if live.board.ranks_teams and segment is None:
+            raise InvalidField(
+                f"how the teams of board {live.name!r} stood is not known: name one, as in segment=team:red, for its members"
+            )
         ranking = _ranking_at(live, window, segment, moment)
         if live.board.league is not None and ranking.segment.startswith(f"{COHORT}:"):
             raise InvalidField(f"segment = {segment!r}: how a cohort stood in the past is not known: ask for everybody, or for now")

@@ -176,7 +176,7 @@ class Explainer:
         if receipt.pending is True or receipt.rank is None or not receipt.windows:
             return receipt
         window, told = next(iter(receipt.windows.items()))
-        view = self._reader.view(receipt.board, window, told.id)._replace(viewer=receipt.player_id)
+        view = self._reader.members(receipt.board, window, told.id)._replace(viewer=receipt.player_id)
         with suppress(EngineUnavailable, LedgerUnavailable, InvalidPage, UnknownPlayer):
             receipt.explanation = await self._explanation(view, receipt)
         return receipt

@@ -42,6 +42,7 @@ from keepscore.reading.as_of import AsOf
 from keepscore.reading.reader import Reader
 from keepscore.reading.snapshots import SnapshotFilter, SnapshotPage, board_snapshots, snapshot_page
 from keepscore.reading.stale import Standby
+from keepscore.reading.visibility import NO_LABELS
 from keepscore.storage.engines.base import Ranking, Rankings
 from keepscore.storage.ledgers.archives import Archive
 from keepscore.storage.ledgers.base import Ledger
@@ -69,7 +70,7 @@ class History:
 
     async def windows(self, board: str, *, window: str | None = None, limit: int = 100, offset: int = 0) -> Windows:
         """Return the windows of a board that have players, newest first."""
-        live = self._catalog[board]
+        live = self._catalog.shown(board)
         return await self._look(live, lambda sources: _board_windows(sources, live, window, limit, offset))
 
     async def snapshots(
@@ -83,21 +84,25 @@ class History:
         offset: int = 0,
     ) -> Snapshots:
         """List the snapshots of a board, newest first; without a segment, those of everyone."""
-        return await board_snapshots(self._ledger, self._catalog[board], SnapshotFilter(window, window_id, segment, limit, offset))
+        return await board_snapshots(self._ledger, self._catalog.shown(board), SnapshotFilter(window, window_id, segment, limit, offset))
 
     async def snapshot(
         self, board: str, snapshot_id: int, *, limit: int = 100, offset: int = 0, cursor: str | None = None, rank: str | None = None
     ) -> Snapshot:
         """Return a page of the standings of a snapshot: up to `limit` players, after `offset` or `cursor`."""
         wanted = SnapshotPage(limit, offset, cursor, rank)
-        return await snapshot_page(self._ledger, self._catalog[board], snapshot_id, wanted, self._reader.cursors, self._reader.labels)
+        live = self._catalog.shown(board)
+        labels = self._reader.labels if live.board.teams_of is None else NO_LABELS
+        return await snapshot_page(self._ledger, live, snapshot_id, wanted, self._reader.cursors, labels)
 
     async def of(
         self, board: str, player_id: str, *, window: str | None = None, limit: int = 100, viewer: str | None = None
     ) -> PlayerHistory:
         """Return a player's place in each window, and the best one ever, as a `viewer` may see it."""
-        live = self._catalog[board]
+        live = self._catalog.shown(board)
         found = await self._look(live, lambda sources: _player_history(sources, live, player_id, window, limit, viewer or player_id))
+        if live.board.teams_of is not None:
+            return found
         (told,) = await self._reader.labels.visible([player_id], viewer)
         if told is None:
             # Nobody knows of somebody who is hidden.
@@ -197,7 +202,7 @@ async def _board_windows(sources: _Sources, live: LiveBoard, window: str | None,
         players = (await sources.rankings.page(known.ranking, 0, 0)).total if archive is None else archive.players
         return WindowInfo(span.window, span.id, *_times(span), known.state(sources.now), players)
 
-    return Windows(live.name, list(await asyncio.gather(*map(info, page))))
+    return Windows(live.title, list(await asyncio.gather(*map(info, page))))
 
 
 async def _player_history(sources: _Sources, live: LiveBoard, player: str, window: str | None, limit: int, viewer: str) -> PlayerHistory:
@@ -243,7 +248,7 @@ async def _player_history(sources: _Sources, live: LiveBoard, player: str, windo
             if state is not None:
                 beyond = PastPlace(one.span.id, *_times(one.span), one.state(now), None, shown(state.score), archive.players, None)
                 history.append(beyond)
-    return PlayerHistory(live.name, player, name, history[:limit], None if best is None else best[1])
+    return PlayerHistory(live.title, player, name, history[:limit], None if best is None else best[1])
 
 
 def _past_place(one: _Known, now: int, rank: int, place: Place, score: Score) -> PastPlace:

@@ -30,6 +30,6 @@ async def player_standings(reader: Reader, player: str, boards: Iterable[str], c
 
 async def _place(reader: Reader, board: str, player: str) -> PlayerPlace | None:
     try:
-        return await reader.player(reader.view(board, None, None, None, None)._replace(viewer=player), player, 0)
+        return await reader.player(reader.members(board)._replace(viewer=player), player, 0)
     except UnknownPlayer:
         return None

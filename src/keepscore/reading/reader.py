@@ -13,6 +13,7 @@ from keepscore.caches import ByteCache, bytes_of
 from keepscore.domain.boards import Score
 from keepscore.domain.durations import time_of
 from keepscore.domain.ordering import Place, number_rows, percentile
+from keepscore.domain.profiles import NO_CARD
 from keepscore.domain.results.friends import BoardView, FriendsBoard
 from keepscore.domain.results.leagues import PlayerLeague
 from keepscore.domain.results.standings import Around, Count, Lookup, PlayerPlace, RankNumbers, Standing, Top
@@ -37,7 +38,7 @@ from keepscore.reading.score_range import ALL_SCORES, ShownScores, WantedPage, r
 from keepscore.reading.tiers import RankedList, put_tiers
 from keepscore.reading.versions import Versions
 from keepscore.reading.view import MAX_OFFSET, MAX_RANK, View, check_estimated, check_limit, check_within, not_ranked, rank_kind, since_of
-from keepscore.reading.visibility import Labels, put_card
+from keepscore.reading.visibility import NO_LABELS, Labels, put_card
 from keepscore.reading.waiting import W, at_least
 from keepscore.storage.engines.base import Page, Ranking, Rankings
 from keepscore.storage.feeds.base import Feed
@@ -96,12 +97,7 @@ class Reader:
         return await asyncio.shield(under_way)
 
     def view(
-        self,
-        board: str,
-        window: str | None = None,
-        window_id: str | None = None,
-        segment: str | None = None,
-        rank: str | None = None,
+        self, board: str, window: str | None = None, window_id: str | None = None, segment: str | None = None, rank: str | None = None
     ) -> View:
         """Return the view that a reader names; what is not named is the board's default and the present."""
         now = self._clock()
@@ -109,18 +105,25 @@ class Reader:
         known = self._views.get(key)
         if known is not None and known[0] <= now < known[1]:
             return known[2]
-        live = self._catalog[board]
+        view = self._view(self._catalog.shown(board), window, window_id, segment, rank)
+        position = view.live.position(now)
+        self._views.put(key, (position.start, position.end, view), VIEW_BYTES + bytes_of(view.ranking))
+        return view
+
+    def members(self, board: str, window: str | None = None, window_id: str | None = None, segment: str | None = None) -> View:
+        """Return a view of players also where the board shows teams."""
+        return self._view(self._catalog[board], window, window_id, segment, None)
+
+    def _view(self, live: LiveBoard, window: str | None, window_id: str | None, segment: str | None, rank: str | None) -> View:
+        now = self._clock()
         if live.aging is not None or live.board.movement is not None:
             self.versions.tick(live.id)
         numbering = rank_kind(live.board, rank)
         ranking = live.ranking(window, window_id, segment, now)
-        labels = live.name, ranking.window, ranking.window_id, shown_label(ranking.segment) or None
+        labels = live.title, ranking.window, ranking.window_id, shown_label(ranking.segment) or None
         # It stays like that as long as the view is remembered: no window of the board ends within a calendar position.
         ended = window_id is not None and span_of(live.board, ranking.window, ranking.window_id).end <= now
-        view = View(live, ranking, numbering, labels, live.is_strong, ended)
-        position = live.position(now)
-        self._views.put(key, (position.start, position.end, view), VIEW_BYTES + bytes_of(ranking))
-        return view
+        return View(live, ranking, numbering, labels, live.is_strong, ended)
 
     async def at_least(self, view: View, min_seq: str | None, read: Callable[[], Awaitable[W]]) -> W:
         """Return what a read gives that shows all up to a position; without one, what there is."""
@@ -143,7 +146,7 @@ class Reader:
         wanted = WantedPage(limit, offset, None if cursor is None else self.cursors.opened(view.ranking, cursor), scores)
         read = self._top if scores == ALL_SCORES else self._top_within
         top = await self.read(view, lambda source: read(source, view, wanted))
-        top.standings = await self.labels.shown(top.standings, view.viewer)
+        top.standings = await self.labels_of(view).shown(top.standings, view.viewer)
         return top
 
     async def _top(self, source: Rankings, view: View, wanted: WantedPage) -> Top:
@@ -189,7 +192,7 @@ class Reader:
             return None
         if is_cohort(view):
             return None
-        card = self.cards.known(player)
+        card = NO_CARD if view.live.board.teams_of is not None else self.cards.known(player)
         if card is None or (card.visibility != "public" and player != view.viewer):
             return None
         found = instant.place_now(view.ranking, player)
@@ -206,8 +209,8 @@ class Reader:
         # The own rank is shown as the player sees it, unless somebody else looks.
         seen = view if view.viewer is not None else view._replace(viewer=player)
         place = await self.read(seen, lambda source: self._player(source, view, player, around))
-        place.around = await self.labels.shown(place.around, view.viewer)
-        if not await self.labels.put_on(place, view.viewer):
+        place.around = await self.labels_of(view).shown(place.around, view.viewer)
+        if not await self.labels_of(view).put_on(place, view.viewer):
             raise UnknownPlayer(not_ranked(view, player))
         return place
 
@@ -255,7 +258,7 @@ class Reader:
         check_within("rank", rank, 1, MAX_RANK)
         check_within("around", around, 0, MAX_AROUND)
         found = await self.read(view, lambda source: self._around(source, view, rank, around))
-        found.standings = await self.labels.shown(found.standings, view.viewer)
+        found.standings = await self.labels_of(view).shown(found.standings, view.viewer)
         return found
 
     async def _around(self, source: Rankings, view: View, rank: int, around: int) -> Around:
@@ -274,7 +277,7 @@ class Reader:
             raise InvalidField(f"player_ids has {len(players)} entries: give 1 to {most}")
         wanted = list(dict.fromkeys(check_player(player) for player in players))
         found = await self.read(view, lambda source: self._lookup(source, view, wanted))
-        return await self.labels.looked_up(found, view.viewer)
+        return await self.labels_of(view).looked_up(found, view.viewer)
 
     async def _lookup(self, source: Rankings, view: View, wanted: Sequence[str]) -> Lookup:
         page = await source.page(view.ranking, 0, 0)
@@ -321,7 +324,7 @@ class Reader:
                 answer.archived, answer.as_of = True, time_of(roster.decided_at)
                 return answer
             view, read = whole_view(view), roster.reading(view, read)
-        if view.viewer is not None:
+        if view.viewer is not None and view.live.board.teams_of is None:
             read = seen_by(self._ledger, view.live, view.ranking, view.viewer, read)
         return await (self._past if view.ended else self.read_present)(view, read)
 
@@ -364,6 +367,10 @@ class Reader:
 
     def _source(self, view: View) -> Rankings:
         return rankings_of(self._engine, self._ledger, view.live, self._histograms)
+
+    def labels_of(self, view: View) -> Labels:
+        """Return what is shown of those who are ranked in a view: teams have no profiles."""
+        return self.labels if view.live.board.teams_of is None else NO_LABELS
 
     # -- parts ----------------------------------------------------------------------------------------------------------
 

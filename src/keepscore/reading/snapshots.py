@@ -52,7 +52,7 @@ async def board_snapshots(ledger: Ledger, live: LiveBoard, wanted: SnapshotFilte
     archives = await ledger.archives.find(live.id, wanted.window, wanted.window_id, "snapshot")
     found = [archive for archive in archives if archive.slot.segment == (wanted.segment or "")]
     found.sort(key=lambda archive: (archive.taken, archive.id), reverse=True)
-    return Snapshots(live.name, [_info(archive) for archive in found[wanted.offset : wanted.offset + wanted.limit]])
+    return Snapshots(live.title, [_info(archive) for archive in found[wanted.offset : wanted.offset + wanted.limit]])
 
 
 async def snapshot_page(
@@ -88,7 +88,7 @@ async def snapshot_page(
     more = page.rows and page.first.unique - 1 + len(page.rows) < archive.kept
     info = _info(archive)
     return Snapshot(
-        live.name,
+        live.title,
         info.id,
         info.window,
         info.window_id,

@@ -17,7 +17,7 @@ from keepscore.domain.profiles import Card
 from keepscore.domain.results.standings import Lookup
 from keepscore.reading.cards import Cards
 
-__all__ = ["Friendships", "Labels", "NoFriends", "put_card"]
+__all__ = ["NO_LABELS", "Friendships", "Labels", "NoFriends", "put_card"]
 
 
 class Friendships(Protocol):
@@ -124,3 +124,30 @@ def put_card(place: Shown, card: Card) -> None:
     place.name = card.name
     if card.avatar_url is not None:
         place.avatar_url = card.avatar_url
+
+
+class _NoLabels(Labels):
+    """Puts nothing into answers: what is ranked has no profile."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def shown(self, standings: list[S], viewer: str | None) -> list[S]:
+        """Return all of them as they are."""
+        return standings
+
+    async def looked_up(self, found: Lookup, viewer: str | None) -> Lookup:
+        """Return it as it is."""
+        return found
+
+    async def put_on(self, place: Shown, viewer: str | None) -> bool:
+        """Put nothing on it."""
+        return True
+
+    async def visible(self, players: Sequence[str], viewer: str | None) -> list[str | None]:
+        """Return the same ids."""
+        return list(players)
+
+
+#: For lists of what is no player.
+NO_LABELS: Labels = _NoLabels()

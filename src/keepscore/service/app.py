@@ -44,6 +44,7 @@ from keepscore.service.routes.resets import ResetRoutes
 from keepscore.service.routes.restrictions import RestrictionRoutes
 from keepscore.service.routes.review import ReviewRoutes
 from keepscore.service.routes.rule_tests import RuleTestRoutes
+from keepscore.service.routes.teams import TeamRoutes
 from keepscore.service.routes.webhooks import WebhookRoutes
 from keepscore.service.shares import Shares
 
@@ -96,6 +97,7 @@ def make_app(
         *(KeyRoutes(leaderboards, gate.keyring.refresh, access.rules.is_public), Compat(leaderboards, default_board, pages), metrics),
         FriendScores(leaderboards, default_board, access.rules.is_public),
         ExplanationRoutes(leaderboards, rules),
+        TeamRoutes(leaderboards),
     )
     routes = [*ranking_routes(api), *board_routes(api), *(route for part in parts for route in part.routes())]
     routes = [with_body_checks(route) for route in routes]

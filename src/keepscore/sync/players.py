@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from keepscore.domain.results.players import DeletedProfile, FoundPlayers, Profile, ProfileBatch, Segments
+from keepscore.domain.results.teams import Team
 
 if TYPE_CHECKING:
     from keepscore.sync import Leaderboards
@@ -57,6 +58,24 @@ class Players:
         return self._leaderboards._run(
             self._leaderboards._async.players.search(
                 board, name, limit=limit, window=window, window_id=window_id, segment=segment, rank=rank, viewer=viewer
+            )
+        )
+
+    def team(
+        self,
+        board: str,
+        team_id: str,
+        *,
+        window: str | None = None,
+        window_id: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        viewer: str | None = None,
+    ) -> Team:
+        """Return where a team stands on a board that ranks teams, and a page of its members, the best first, as a `viewer` may see them."""
+        return self._leaderboards._run(
+            self._leaderboards._async.players.team(
+                board, team_id, window=window, window_id=window_id, limit=limit, cursor=cursor, viewer=viewer
             )
         )
 

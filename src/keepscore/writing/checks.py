@@ -198,7 +198,7 @@ def _check_segments(live: LiveBoard, segments: Mapping[str, str]) -> None:
         if rule is None:
             known = ", ".join(live.board.slicing.rules) or "none"
             raise UnknownSegment(f"segments: board {live.name!r} has no segment {name!r}: it has {known}")
-        if rule.is_profile:
+        if rule.is_profile or rule.is_kept:
             raise InvalidSegment(
                 f"segment {name} = {value[:40]!r} cannot be sent to board {live.name!r}: it comes from the player's profile"
             )

@@ -20,6 +20,7 @@ from keepscore.projection.restate import Restater, needs_restate_of
 from keepscore.projection.rollups import RollUps, dropped_positions
 from keepscore.projection.sequence import events_of
 from keepscore.projection.stores import Stores
+from keepscore.projection.teams import EngineCalls
 from keepscore.storage.engines.base import Batch, Gap, Ranking
 from keepscore.telemetry.counters import HEALS
 from keepscore.writing.identity import WriterIdentity
@@ -49,7 +50,7 @@ class Healing:
         #: Leaves out what the engine refuses for good.
         self.quarantine = Quarantine(stores)
         #: Brings the roll-ups up to date.
-        self.rollups = RollUps(stores, self.close_gap, self.catch_up)
+        self.rollups = RollUps(stores, EngineCalls(self.close_gap, self.catch_up, restater.restate_late))
         #: The incarnation in which the engine was seen to have all of a board, by the board's number; and who looks at one does so alone.
         self._assured: dict[int, int] = {}
         self._assuring: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)

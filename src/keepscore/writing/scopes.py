@@ -102,7 +102,7 @@ class Submission(msgspec.Struct, eq=False):
 
     def segments_on(self, live: LiveBoard) -> dict[str, str] | None:
         """Return the values that it has on a board."""
-        if live is self.live or self.traits is None or not live.is_following:
+        if live is self.live or self.traits is None or not live.reads_profiles:
             return self.segments
         return live.board.slicing.filled(self.segments, self.traits)
 

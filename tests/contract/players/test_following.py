@@ -370,3 +370,19 @@ async def test_a_host_that_slept_records_nothing_with_a_profile_of_before(tmp_pa
             assert shown == {"BR": [], "DE": [score], "JP": []}
             await here.admin.run_keeper()
         assert await differences(here) == []
+
+
+async def test_one_who_changes_while_hidden_is_elsewhere_when_shown_again(place):
+    clock = Clock(NOON)
+    async with leaderboards(*place, [BOARDS[0]], clock, "manual") as lb:
+        await lb.players.put("ann", {"country": "BR"})
+        await lb.increment("sum", "ann", 5)
+        await lb.moderation.hide("ann", "a bot")
+        clock.now += MINUTE
+        await lb.players.put("ann", {"country": "DE"})
+        await lb.increment("sum", "ann", 2)
+        await lb.moderation.restore("ann", "no bot")
+        for _ in range(2):
+            shown = {one: [int(s.score) for s in (await lb.top("sum", segment=f"country:{one}")).standings] for one in ("BR", "DE")}
+            assert shown == {"BR": [], "DE": [7]}
+            await lb.admin.rebuild("sum")

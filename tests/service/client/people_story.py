@@ -22,7 +22,19 @@ async def tell_of_people(say: Say) -> None:
     await _groups(say)
     await _explained(say)
     await _leagues(say)
+    await _teams(say)
     await _moderated(say)
+
+
+async def _teams(say: Say) -> None:
+    await say("admin.put_board", Board("clans", operator="sum", by="team", members={"mean_of_best": 1}))
+    for player, amount in (("tim", 5), ("tom", 7)):
+        await say("players.put", player, {"name": player, "team": "red"})
+        await say("increment", "clans", player, amount)
+    await say("top", "clans")
+    await say("players.team", "clans", "red", limit=1)
+    await say("players.team", "clans", "green")
+    await say("players.team", "people", "red")
 
 
 async def _profiles(say: Say) -> None:

@@ -11,6 +11,7 @@ from keepscore.service.routes.match_meanings import MATCH_MEANINGS
 from keepscore.service.routes.moderation_meanings import MODERATION_MEANINGS
 from keepscore.service.routes.prize_meanings import PRIZE_MEANINGS
 from keepscore.service.routes.review_meanings import REVIEW_MEANINGS
+from keepscore.service.routes.teams import TEAM_MEANINGS
 
 __all__ = ["FIELD_MEANINGS", "PARAMETERS", "PATH_EXAMPLES", "meaning_of"]
 
@@ -21,6 +22,7 @@ PARAMETERS = EXPLAINED_PARAMETERS | {
     "friend_id": "The friend's id, percent-encoded.",
     "member_id": "The member's id, percent-encoded.",
     "group_id": "The group's id, as the answer to its creation has it.",
+    "team_id": "The team's id, percent-encoded.",
     "userIds": "The players, up to 5,000: separated by commas, or the parameter repeated.",
     "date": "The day, such as 2026-11-15. Default: the present one.",
     "top": "How many of the first players, 0 to 1,000.",
@@ -87,6 +89,7 @@ PATH_EXAMPLES = {
     "friend_id": "bruno",
     "member_id": "bruno",
     "group_id": "g_5f0c2a91d7e3b846",
+    "team_id": "red",
     "rank": 1,
     "key_id": "5hVqT0aWm3Kd",
     "id": 1,
@@ -102,6 +105,7 @@ FIELD_MEANINGS = EXPLAINED_FIELDS | {
     **REVIEW_MEANINGS,
     **LEAGUE_MEANINGS,
     **MATCH_MEANINGS,
+    **TEAM_MEANINGS,
     # Submissions.
     "player_id": "The player's id: 1 to 128 bytes, any script.",
     "score": "The score, with at most as many decimals as the board has.",

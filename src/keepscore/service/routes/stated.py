@@ -137,6 +137,7 @@ PATHS: dict[str, dict[str, Any]] = {
     "friend_id": {"type": "string", **TEXT},
     "member_id": {"type": "string", **TEXT},
     "group_id": {"type": "string", "minLength": 1},
+    "team_id": {"type": "string", **TEXT},
     "rank": {"type": "integer", "minimum": 1, "maximum": MAX_RANK},
     "window": {"type": "string", "enum": _WINDOWS},
     "window_id": {"type": "string", "minLength": 1},
