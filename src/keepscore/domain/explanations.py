@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Literal
@@ -57,10 +58,10 @@ def equal_is_ahead(board: Board, rank: RankKind, player: str, other: Row) -> boo
 
 
 def rank_of_share(text: str, total: int) -> int:
-    """Return the last rank of the first so many percent of players.
+    """Return the last rank of the first so many percent of players, rounded up, as tiers are.
 
-    >>> rank_of_share("1%", 1000), rank_of_share("0.5", 100), rank_of_share("100%", 7)
-    (10, 1, 7)
+    >>> rank_of_share("1%", 1000), rank_of_share("0.5", 100), rank_of_share("100%", 7), rank_of_share("1%", 101)
+    (10, 1, 7, 2)
     """
     try:
         share = Decimal(text.strip().removesuffix("%"))
@@ -68,4 +69,4 @@ def rank_of_share(text: str, total: int) -> int:
             raise InvalidOperation
     except InvalidOperation:
         raise InvalidField(f"top = {text[:40]!r} is not a share of the players: write it as in 1%") from None
-    return max(1, int(share * total / 100))
+    return max(1, math.ceil(share * total / 100))

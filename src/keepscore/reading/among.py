@@ -8,7 +8,6 @@ from typing import NamedTuple
 from keepscore.domain.friends import MAX_FRIENDS
 from keepscore.domain.ordering import FIRST, KeyCodec, Place, Row, number_rows, percentile
 from keepscore.domain.results.friends import BoardView, FriendsBoard, FriendStanding, OwnStanding, WindowView
-from keepscore.domain.tiers import TierCuts
 from keepscore.domain.values import check_player
 from keepscore.errors import InvalidField
 from keepscore.projection.live_boards import LiveBoard
@@ -16,6 +15,7 @@ from keepscore.projection.stores import Stores
 from keepscore.projection.viewers import as_seen_by
 from keepscore.reading.cohorts import is_cohort, roster_of, whole_view
 from keepscore.reading.reader import MAX_AROUND, Reader
+from keepscore.reading.tiers import RankedList, put_tiers
 from keepscore.reading.view import MAX_LIMIT, View, check_estimated, check_within, since_of
 from keepscore.storage.engines.base import Look, Rankings, Sight
 
@@ -71,7 +71,7 @@ class Among:
 
         async def read(source: Rankings) -> FriendsBoard:
             (sight,) = await source.see([Look(view.ranking, view.rank, among=everybody, limit=most)])
-            standings = self._standings(source, view, sight, everybody, circle.player)[:most]
+            standings = (await self._standings(source, view, sight, everybody, circle.player))[:most]
             missing = [player for player, place in zip(everybody, sight.among, strict=True) if place is None]
             missing = [player for player in missing if player != circle.player or circle.group_id is not None]
             answer = FriendsBoard(*view.labels, circle.player, len(circle.others), sight.total, standings, missing)
@@ -84,7 +84,9 @@ class Among:
         answer.standings = await self._reader.labels.shown(answer.standings, circle.player)
         return answer
 
-    def _standings(self, source: Rankings, view: View, sight: Sight, players: Sequence[str], current: str | None) -> list[FriendStanding]:
+    async def _standings(
+        self, source: Rankings, view: View, sight: Sight, players: Sequence[str], current: str | None
+    ) -> list[FriendStanding]:
         """Return those whose ranks are known in rank order, numbered among themselves."""
         found = [(player, place) for player, place in zip(players, sight.among, strict=True) if place is not None and place.unique]
         rows = _ordered(view.live, found)
@@ -98,9 +100,16 @@ class Among:
             if place.error is not None:
                 check_estimated(view.rank)
                 standing.approximate, standing.error = True, place.error
-            if view.live.board.tiers:
-                standing.tier = TierCuts(view.live.board, place.total).name(place.unique, standing.score)
+        await self._put_tiers(source, view, standings, [place for _, place in rows])
         return standings
+
+    async def _put_tiers(
+        self, source: Rankings, view: View, standings: Sequence[FriendStanding | OwnStanding], places: Sequence[Place]
+    ) -> None:
+        """Label players with their tiers among all players. A read for each tier whose cut is a rank, all at once."""
+        if view.live.board.tiers and places:
+            unique, shown = [place.unique for place in places], self._reader.shown(source, view.live)
+            await put_tiers(source, RankedList(view.live.board, view.ranking, standings, unique, places[0].total, shown))
 
     def _views(self, board: str, request: ViewRequest) -> list[View]:
         """Return the rankings that a request looks at, one for each window: those that it names, or all that are open."""
@@ -159,17 +168,17 @@ class Among:
         return await (await roster_of(self._ledger, view)).rows(view.live.board, found, seen.ranking) if is_cohort(view) else found
 
     async def _window(self, source: Rankings, view: View, sight: Sight, request: ViewRequest, among: Sequence[str]) -> WindowView:
-        friends = self._standings(source, view, sight, among, request.player)[: request.friends]
+        friends = (await self._standings(source, view, sight, among, request.player))[: request.friends]
         return WindowView(
             view.ranking.window_id,
             sight.total,
             await self._reader.standings(source, view, sight.top),
-            None if request.player is None or sight.place is None else self._own(source, view, request.player, sight.place),
+            None if request.player is None or sight.place is None else await self._own(source, view, request.player, sight.place),
             await self._reader.standings(source, view, sight.near),
             friends,
         )
 
-    def _own(self, source: Rankings, view: View, player: str, place: Place) -> OwnStanding:
+    async def _own(self, source: Rankings, view: View, player: str, place: Place) -> OwnStanding:
         standing = OwnStanding(
             getattr(place, view.rank),
             player,
@@ -181,8 +190,7 @@ class Among:
         if place.error is not None:
             check_estimated(view.rank)
             standing.approximate, standing.error = True, place.error
-        if view.live.board.tiers:
-            standing.tier = TierCuts(view.live.board, place.total).name(place.unique, standing.score)
+        await self._put_tiers(source, view, [standing], [place])
         return standing
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from keepscore.domain.boards import Board, Score
+from keepscore.domain.results.friends import FriendStanding, OwnStanding
 from keepscore.domain.results.standings import NextTier, PlayerPlace, Standing
 from keepscore.domain.tiers import TierCuts
 from keepscore.errors import NotKept
@@ -20,7 +21,7 @@ class RankedList(NamedTuple):
 
     board: Board
     ranking: Ranking
-    standings: Sequence[Standing | PlayerPlace]
+    standings: Sequence[Standing | PlayerPlace | FriendStanding | OwnStanding]
     unique: Sequence[int]
     total: int
     #: How scores of the ranking are shown.

@@ -45,7 +45,7 @@ async def test_the_needed_score_is_the_least_that_reaches_the_rank(lbs, clock):
                 await lb.submit(board, dry, found.needed_score)
                 assert (await lb.rank(board, dry)).rank <= rank
                 await lb.moderation.remove(board, dry, "a trial")
-        assert (await lb.explain.needs("best", "newcomer", top="50%")).target_rank == 6
+        assert (await lb.explain.needs("best", "newcomer", top="50%")).target_rank == 7
         for bad in ({}, {"rank": 1, "top": "1%"}, {"top": "0%"}, {"top": "x"}, {"top": "101"}):
             with pytest.raises(InvalidField):
                 await lb.explain.needs("best", "p1", **bad)

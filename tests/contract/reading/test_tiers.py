@@ -126,3 +126,21 @@ async def test_boards_without_tiers_say_nothing_of_them(place):
 def test_tiers_that_cannot_be_used(tiers):
     with pytest.raises(InvalidBoard):
         Board("points", tiers=tiers)
+
+
+async def test_friends_and_views_tell_the_next_tier_and_shares_round_as_tiers_do(place):
+    async with leaderboards(*place, [Board("points", operator="last", tiers=SHARES)], Clock(NOON)) as lb:
+        for n in range(101):
+            await lb.submit("points", f"p{n:03}", n)
+        ranked = {one.player_id: one for one in (await lb.top("points", limit=200)).standings}
+        players = ["p100", "p099", "p095", "p050"]
+        for one in (await lb.friends.ranking("points", players[0], friend_ids=players[1:])).standings:
+            assert (one.tier, one.next_tier) == (ranked[one.player_id].tier, ranked[one.player_id].next_tier)
+        await lb.friends.replace("p050", players)
+        view = (await lb.view("points", "p050", top=1, around=1, friends=4)).windows["all_time"]
+        assert view.me.next_tier == ranked["p050"].next_tier
+        assert [one.next_tier for one in view.friends] == [ranked[one.player_id].next_tier for one in view.friends]
+        # The first percent of 101 players are two, and the second of them is gold.
+        assert (await lb.explain.needs("points", "p050", top="1%")).target_rank == 2
+        assert [ranked[player].tier for player in ("p099", "p098")] == ["gold", "silver"]
+        assert (await lb.explain.needs("points", "p099", top="1%")).reached

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from keepscore.domain.boards import Score
 from keepscore.domain.results.plain import Result
-from keepscore.domain.results.standings import Standing
+from keepscore.domain.results.standings import NextTier, Standing
 
 __all__ = ["BoardView", "FriendList", "FriendStanding", "FriendsBoard", "OwnStanding", "WindowView"]
 
@@ -32,8 +32,9 @@ class FriendStanding(Result, gc=False):
     is_current_player: bool
     #: The player's picture, where the profile has one.
     avatar_url: str | UnsetType = UNSET
-    #: Only on a board with `tiers`: the player's tier among all players.
+    #: Only on a board with `tiers`: the player's tier among all players, and the one above it.
     tier: str | UnsetType | None = UNSET
+    next_tier: NextTier | UnsetType = UNSET
     #: True where the engine does not keep the player (`keep_top`): the global rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
@@ -73,8 +74,9 @@ class OwnStanding(Result, gc=False):
     percentile: float
     #: The player's picture, where the profile has one.
     avatar_url: str | UnsetType = UNSET
-    #: Only on a board with `tiers`: the player's.
+    #: Only on a board with `tiers`: the player's, and the one above it.
     tier: str | UnsetType | None = UNSET
+    next_tier: NextTier | UnsetType = UNSET
     #: True where the engine does not keep the player (`keep_top`): the rank is an estimate, wrong by `error` at most.
     approximate: bool | UnsetType = UNSET
     error: int | UnsetType = UNSET
