@@ -216,9 +216,7 @@ class Board(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     @cached_property
     def slicing(self) -> Slicing:
         """Where the values of its segments come from, and which slices there are."""
-        if not self.ranks_teams:
-            return slicing_of(self.segments)
-        return slicing_of(self.segments, TEAM, self.transfers == "follow")
+        return slicing_of(self.segments, TEAM if self.ranks_teams else None, self.transfers == "follow")
 
     @cached_property
     def ttls_ms(self) -> dict[str, int]:

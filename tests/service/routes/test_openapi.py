@@ -159,6 +159,9 @@ def test_every_example_is_accepted(tmp_path: Path) -> None:
     try:
         prize = {"winners": 3, "rewards": [{"ranks": "1-3", "give": "a medal"}]}
         service.client.put("/v1/boards/cup", json={"consistency": "strong", "prize": prize})
+        service.client.put("/v1/boards/clans", json={"operator": "sum", "by": "team"})
+        service.client.patch("/v1/players/ada", json={"team": "red"})
+        service.client.post("/v1/boards/clans/increments", json={"player_id": "ada", "amount": 50})
         for player in ("ada", "bruno"):
             service.submit("global", player, 1200)
             service.submit("cup", player, 1200)

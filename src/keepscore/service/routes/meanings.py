@@ -89,7 +89,6 @@ PATH_EXAMPLES = {
     "friend_id": "bruno",
     "member_id": "bruno",
     "group_id": "g_5f0c2a91d7e3b846",
-    "team_id": "red",
     "rank": 1,
     "key_id": "5hVqT0aWm3Kd",
     "id": 1,
