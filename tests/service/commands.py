@@ -22,8 +22,9 @@ class ForkedCommand:
     """A command under way, as `subprocess.Popen` shows one. What it writes goes to files."""
 
     def __init__(self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], out: Path, err: Path) -> None:
-        files = str(out), str(err)
-        self._process = _forks.Process(target=_run, args=(list(arguments), str(cwd), dict(environment), files), daemon=True)
+        given = list(arguments), str(cwd), dict(environment), (str(out), str(err))
+        # A daemon ends with the tests, and may have no processes of its own.
+        self._process = _forks.Process(target=_run, args=given, daemon="--workers" not in arguments)
         self._process.start()
         assert self._process.pid is not None
         self.args, self.pid = ["keepscore", *arguments], self._process.pid

@@ -143,7 +143,7 @@ async def test_a_redefinition_and_a_reset_of_a_part_rebuild_it(lbs, clock):
         (week(of=["other"]), "has no window 'daily'"),
         (week(of=["zoned"]), "timezone = 'Asia/Tokyo'"),
         (week(of=["decimal"]), "decimals = 2"),
-        (week(of=["fading"]), "has decay"),
+        (week(of=["fading"]), "change with time"),
         (week(of=["made"]), "is a roll-up itself"),
     ],
 )
