@@ -90,12 +90,13 @@ def server_of(client: socket.socket, among: Sequence[int]) -> int:
     (_, mine), (_, theirs) = client.getsockname(), client.getpeername()
     ends = f":{theirs:04X}", f":{mine:04X}"
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    (inode,) = (row[9] for row in rows if row[1].endswith(ends[0]) and row[2].endswith(ends[1]))
+    # The kernel may list a connection twice, while others come and go.
+    sockets = {f"socket:[{row[9]}]" for row in rows if row[1].endswith(ends[0]) and row[2].endswith(ends[1])}
     for pid in among:
         with suppress(OSError):
             for file in Path(f"/proc/{pid}/fd").iterdir():
                 with suppress(OSError):
-                    if str(file.readlink()) == f"socket:[{inode}]":
+                    if str(file.readlink()) in sockets:
                         return pid
     return 0
 
