@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many schedules to run (default: 1000)")
     parser.add_argument("--from", type=int, default=1, dest="first", help="the first seed (default: 1)")
     parser.add_argument("--restoring", action="store_true", help="an older ledger comes back now and then")
-    parser.add_argument("--judging", action="store_true", help="a moderator decides: voids, undoes, approves, rejects")
+    parser.add_argument("--judging", action="store_true", help="a moderator decides: voids, undoes, hides, restores, approves, rejects")
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.seeds)
     modes = {"restoring": given.restoring, "judging": given.judging}

@@ -1,4 +1,4 @@
-"""A moderator who decides by the dice: voids, undoes, and decides about what waits in quarantine."""
+"""A moderator who decides by the dice: voids, undoes, hides, shadows, restores, and decides about what waits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Act = tuple[str, Callable[[], Awaitable[Any]]]
 async def moderate(world: World, dice: Random) -> None:
     """Decide again and again, through any process."""
     pace = dice.choice((0.02, 0.1, 0.5))
-    kinds = (_void, _void, _undo, _undo, _decide)
+    kinds = (_void, _void, _undo, _undo, _restrict, _restore, _decide)
     while True:
         await asyncio.sleep(dice.random() * pace)
         living = world.living()
@@ -61,6 +61,17 @@ def _undo(world: World, dice: Random, moderation: Any) -> Act | None:
         return None
     void_id = dice.choice(names).removeprefix("void:")
     return f"undo {void_id}", partial(moderation.undo, void_id, "no bot")
+
+
+def _restrict(world: World, dice: Random, moderation: Any) -> Act:
+    player, boards = dice.choice(PLAYERS), dice.choice((None, [dice.choice(world.boards).name]))
+    verb = dice.choice(("hide", "hide", "shadow"))
+    return f"{verb} {player} on {boards}", partial(getattr(moderation, verb), player, "a bot", boards=boards)
+
+
+def _restore(world: World, dice: Random, moderation: Any) -> Act:
+    player = dice.choice(PLAYERS)
+    return f"restore {player}", partial(moderation.restore, player, "no bot")
 
 
 def _decide(world: World, dice: Random, moderation: Any) -> Act | None:

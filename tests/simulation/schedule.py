@@ -22,6 +22,8 @@ __all__ = ["Verdict", "run_schedule"]
 
 #: Seconds that the keepers have to bring everything in order, and between two looks.
 PATIENCE, PAUSE = 60, 0.5
+#: Seconds within which the keeper takes back what should not be ranked, and to spare.
+TAKEN_BACK = 2.0
 #: Milliseconds between two checkpoints, and after which a keeper takes a writer for dead: less than in life.
 CHECKPOINT_MS, GAP_MS = 2000, 1000
 
@@ -106,6 +108,9 @@ async def _schedule(world: World, restoring: Random | None, judging: Random | No
     requests += await _correct(world)
     if not await _settled(world):
         return requests, ["the engine does not catch up with the ledger after retries"]
+    if judging is not None:
+        # Whoever was ranked by a process that did not know better is taken back within a second.
+        await asyncio.sleep(TAKEN_BACK)
     process = world.living()[0]
     await _look_at_all(world, process)
     return requests, await objections(world, process, requests)

@@ -168,7 +168,7 @@ class Erasing:
 
     async def _rename_decisions(self, who: Renaming) -> None:
         """Put the pseudonym into what is kept of voids and restrictions, and remove the reasons of those about the player."""
-        changed = False
+        changed: dict[str, bytes] = {}
         for name, text in (await self._ledger.marks.decisions()).items():
             told = msgspec.json.decode(text)
             new = who.renamed(told)
@@ -176,10 +176,9 @@ class Erasing:
                 continue
             if isinstance(told, dict) and who.player in (told.get("player"), told.get("selection", {}).get("player_id")):
                 new |= {field: ERASED for field in ("reason", "undo_reason") if told.get(field) is not None}
-            await self._ledger.marks.write(name, msgspec.json.encode(new))
-            changed = True
+            changed[name] = msgspec.json.encode(new)
         if changed:
-            await self._ledger.marks.put(RESTRICTIONS_VERSION, secrets.token_bytes(8))
+            await self._ledger.marks.write({**changed, RESTRICTIONS_VERSION.name: secrets.token_bytes(8)})
             await self._catalog.restrictions.refresh(self._ledger, self._clock(), at_once=True)
 
     async def _rename(self, board: int, who: Renaming, note: ErasureNote) -> None:
@@ -205,12 +204,12 @@ class Erasing:
                 await ledger.erasure.tidy(board, who)
         for name, sample in (await ledger.marks.all_of("histogram")).items():
             if who.player.encode() in sample:
-                await ledger.marks.write(name, msgspec.msgpack.encode(who.renamed(msgspec.msgpack.decode(sample))))
+                await ledger.marks.write({name: msgspec.msgpack.encode(who.renamed(msgspec.msgpack.decode(sample)))})
         for name, text in (await ledger.marks.all_of("keeper")).items():
             told = msgspec.json.decode(text)
             new = {field: who.within(value) if isinstance(value, str) else value for field, value in told.items()}
             if new != told:
-                await ledger.marks.write(name, msgspec.json.encode(new))
+                await ledger.marks.write({name: msgspec.json.encode(new)})
 
     async def _restate(self, live: LiveBoard, who: Renaming) -> None:
         """Let the engine show a board as the ledger has it now, for the two ids."""

@@ -36,6 +36,8 @@ __all__ = ["Restricting", "RestrictionRequest", "checked_request"]
 
 #: Boards that one decision names.
 MAX_BOARDS = 1000
+#: For how long after a decision a process may still rank a player whom it took for unrestricted, in milliseconds, and to spare.
+LATELY_MS = 600_000
 
 
 class RestrictionRequest(NamedTuple):
@@ -155,14 +157,22 @@ class Restricting:
         return [one for one in self._known.all() if one.is_unfinished or (one.state == "standing" and one.is_over(now))]
 
     async def _take_back(self, now: int) -> None:
-        """Restate those whom a process has ranked before it knew. A call for each ranking of now."""
+        """Restate those whom a process has ranked before it knew. Two calls for each board.
+
+        Whoever was restricted of late is looked for in every ranking, others only in those of all players.
+        """
         for live in self._catalog:
             players = self._known.players_now(live.name, now) if not live.board.is_rollup else []
-            for ranking in live.position(now).wholes if players else ():
-                places = await self.parts.engine.places(ranking, players)
-                for player, place in zip(players, places, strict=True):
-                    if place is not None:
-                        await self._restate_all(live, player)
+            if not players:
+                continue
+            lately = [player for player in players if any(one.since > now - LATELY_MS for one in self._known.of(player))]
+            wanted = dict.fromkeys(await self.parts.engine.rankings(live.id), lately) if lately else {}
+            wanted |= dict.fromkeys(live.position(now).wholes, players)
+            found = await self.parts.engine.states_in(wanted)
+            for player in players:
+                if shown := [ranking for ranking, states in found.items() if states.get(player) is not None]:
+                    await self._restate_all(live, player)
+                    await self._restate_in(live, player, shown)
 
     async def _restate(self, live: LiveBoard, one: Restriction) -> None:
         """Record a verdict on a player, and restate them in all rankings of a board, and in those of its roll-ups."""

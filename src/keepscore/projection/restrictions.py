@@ -82,7 +82,7 @@ class Restrictions:
             self._version = version
 
     async def put(self, ledger: Ledger, one: Restriction, version: bytes) -> None:
-        """Record a restriction, and let everybody know."""
-        await ledger.marks.put(restriction_note(one.restriction_id), one)
-        await ledger.marks.put(RESTRICTIONS_VERSION, version)
+        """Record a restriction, and let everybody know: both or neither, as nobody looks for one without a new version."""
+        note = restriction_note(one.restriction_id)
+        await ledger.marks.write({note.name: note.encode(one), RESTRICTIONS_VERSION.name: RESTRICTIONS_VERSION.encode(version)})
         self.take_up(one)

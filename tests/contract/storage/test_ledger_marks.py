@@ -58,9 +58,16 @@ async def test_closed_windows_are_found_by_board_and_window(ledger):
 
 async def test_names_are_found_by_how_they_begin(ledger):
     for name in ("a:1", "a:2", "A:3", "b", "a%"):
-        await ledger.marks.write(name, name.encode())
+        await ledger.marks.write({name: name.encode()})
     assert await ledger.marks.read_all("a:") == {"a:1": b"a:1", "a:2": b"a:2"}
     assert await ledger.marks.read_all("c") == {}
+
+
+async def test_several_are_kept_together_or_not_at_all(ledger):
+    await ledger.marks.write({"a:1": b"one", "a:2": b"two"})
+    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the driver says of a value that is none
+        await ledger.marks.write({"a:1": b"other", "a:3": object()})
+    assert await ledger.marks.read_all("a:") == {"a:1": b"one", "a:2": b"two"}
 
 
 async def test_the_secret_is_made_once_for_each_ledger(place, tmp_path):

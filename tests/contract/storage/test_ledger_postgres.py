@@ -89,7 +89,7 @@ async def test_who_has_lost_the_lock_writes_nothing(open_ledger, sql):
     await first.events.append([event(1)], [], {})
     sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
     second = await open_ledger(shared=False)
-    for call in (first.events.append([event(2)], [], {}), first.marks.write("name", b""), first.events.positions(1)):
+    for call in (first.events.append([event(2)], [], {}), first.marks.write({"name": b""}), first.events.positions(1)):
         with pytest.raises(LedgerUnavailable):
             await call
     with pytest.raises(LedgerInUse):

@@ -9,7 +9,7 @@ Every name is built here and nowhere else. A mark says its name and how its valu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
@@ -178,7 +178,7 @@ class MarkStore(ABC):
 
     async def put(self, mark: Mark[T], value: T) -> None:
         """Give a mark a value."""
-        await self.write(mark.name, mark.encode(value))
+        await self.write({mark.name: mark.encode(value)})
 
     async def closed_windows(self) -> dict[int, dict[str, int]]:
         """Return up to which moment windows are closed (`closed_until`), by the board's number and the window's name."""
@@ -218,5 +218,5 @@ class MarkStore(ABC):
         """Return all that was kept under names that begin so."""
 
     @abstractmethod
-    async def write(self, name: str, value: bytes) -> None:
-        """Keep something under a name."""
+    async def write(self, values: Mapping[str, bytes]) -> None:
+        """Keep values under their names: all of them or none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections.abc import Mapping
 
 from keepscore.storage.ledgers.marks import SECRET, MarkStore
 from keepscore.storage.ledgers.sqlite.role import SqliteRole
@@ -28,5 +29,5 @@ class SqliteMarks(SqliteRole, MarkStore):
     async def read_all(self, beginning: str) -> dict[str, bytes]:
         return {name: bytes(value) for name, value in await self._connections.read("values", beginning)}
 
-    async def write(self, name: str, value: bytes) -> None:
-        await self._connections.write(lambda connection: connection.execute(self._queries["put_value"], (name, value)))
+    async def write(self, values: Mapping[str, bytes]) -> None:
+        await self._connections.write(lambda connection: connection.executemany(self._queries["put_value"], list(values.items())))
