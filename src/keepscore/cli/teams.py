@@ -21,7 +21,7 @@ def team(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Show a team of a board that ranks teams, and what each member brings."""
+    """Show a team, and what each member brings."""
     with reach(url, config) as boards:
         found = boards.players.team(board, team, window=window, window_id=window_id, limit=limit)
     if json:

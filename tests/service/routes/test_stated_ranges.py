@@ -18,13 +18,18 @@ MOST = 2**53 - 1
 
 #: What is in every path, and what is needed beside the parameter that is tried.
 LEAGUE = {"tiers": ["low", "high"], "promote": [1]}
-PARTS = {"board": BOARD, "player_id": "ada", "rank": "1", "window": "all_time", "window_id": "all_time", "id": "1"}
+PARTS = {"board": BOARD, "player_id": "ada", "rank": "1", "window": "all_time", "window_id": "all_time", "id": "1", "team_id": "red"}
+#: A board on which a team has a place.
+CLANS = "clans"
 
 
 @pytest.fixture(scope="module")
 def description(service: Service) -> dict[str, Any]:
     service.define(BOARD, operator="last", segments=["region"], windows={"all_time": {"snapshot": "hourly"}, "daily": {}}, league=LEAGUE)
     service.define("summed", operator="sum", windows=["all_time", "daily"])
+    service.define(CLANS, operator="best", windows=["all_time", "daily"], by="team")
+    taken(service.client.put("/v1/players/ada", json={"team": PARTS["team_id"]}))
+    service.submit(CLANS, "ada", 5)
     service.submit(BOARD, "ada", 5, segments={"region": "eu"})
     taken(service.client.post("/api/v1/leaderboard/score", json={"player_id": "ada", "score": 5, "region": "eu"}))
     taken(service.client.post("/v1/keeper/run", json={}))
@@ -39,6 +44,8 @@ def read(client: httpx.Client, path: str, parameter: dict[str, Any], value: obje
     is_part = parameter["in"] == "path"
     parts = {**PARTS, **({parameter["name"]: str(value)} if is_part else {})}
     query = {} if is_part else {parameter["name"]: str(value)}
+    if "{team_id}" in path:
+        parts["board"] = CLANS
     if value == "regional":
         query["region"] = "eu"
     if path.endswith("/needs") and parameter["name"] not in ("rank", "top"):

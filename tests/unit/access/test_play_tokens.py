@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keepscore.access.play_tokens import MAX_PLAY_MS, PlayTokens
@@ -38,12 +38,14 @@ def test_a_play_token_lives_no_longer_than_its_redemption_is_remembered() -> Non
         plays.read(plays.begin(1, "ada", None, NOW), 1, "ada", NOW + 60_000)
 
 
+@example(5, "/")
+@example(5, "+")
 @given(st.integers(0, 200), st.characters(codec="ascii"))
 def test_no_changed_or_cut_play_token_is_taken(at: int, char: str) -> None:
     plays = PlayTokens(b"secret", DAY)
     token = plays.begin(1, "ada", None, NOW)
     at %= len(token)
-    if token[at] == char or at == len(token) - 1:
+    if token[at] == char:
         return
     for bad in (token[:at] + char + token[at + 1 :], token[:at], token + "A"):
         with pytest.raises(InvalidPlayToken):
