@@ -36,7 +36,7 @@ class ForkedCommand:
 
     def poll(self) -> int | None:
         """The exit code; None while it runs."""
-        return self._process.exitcode
+        return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for the end."""

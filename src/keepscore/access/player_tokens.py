@@ -74,10 +74,10 @@ def signed_token(claims: TokenClaims, key_id: str, key_hash: bytes, environment:
 
 def key_id_of(token: str) -> str | None:
     """Return the id of the key that a token says to be signed with; None where it is no token. Nothing is verified."""
-    import jwt
-
     if len(token) > MAX_TOKEN_CHARS or token.count(".") != 2:
         return None
+    import jwt
+
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError:

@@ -171,8 +171,7 @@ class Restricting:
             found = await self.parts.engine.states_in(wanted)
             for player in players:
                 if shown := [ranking for ranking, states in found.items() if states.get(player) is not None]:
-                    await self._restate_all(live, player)
-                    await self._restate_in(live, player, shown)
+                    await self._restate_all(live, player, shown)
 
     async def _restate(self, live: LiveBoard, one: Restriction) -> None:
         """Record a verdict on a player, and restate them in all rankings of a board, and in those of its roll-ups."""
@@ -191,9 +190,10 @@ class Restricting:
             # How many players are not kept is counted, not looked up.
             await self._rebuilds.rebuild(live.name, no_progress)
 
-    async def _restate_all(self, live: LiveBoard, player: str) -> None:
+    async def _restate_all(self, live: LiveBoard, player: str, shown: Sequence[Ranking] = ()) -> None:
+        """Restate a player in all rankings of a board that the player's events are in, and in those that show the player."""
         past = await player_past(self._ledger, live, player)
-        found = dict.fromkeys([*past.states, *(ranking for event in past.events for ranking in live.rankings_of(event))])
+        found = dict.fromkeys([*shown, *past.states, *(ranking for event in past.events for ranking in live.rankings_of(event))])
         await self._restate_in(live, player, list(found))
         for rollup in self._catalog.rollups(live):
             if rollup.board.teams_of is not None:
